@@ -1,0 +1,80 @@
+"""QuantlitCLI: LightningCLI with our defaults, the data-to-model link and checkpoint handling."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+from lightning import LightningDataModule, LightningModule
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
+from lightning.pytorch.utilities.warnings import PossibleUserWarning
+
+# Imported so that configs may use short class names, and so that Lightning finds the classes that a
+# checkpoint names.
+import quantlit.callbacks
+import quantlit.datamodules
+import quantlit.forecasters
+import quantlit.losses
+import quantlit.tasks  # noqa: F401
+from quantlit.callbacks import PredictionWriter
+from quantlit.cli.checkpoint import with_checkpoint
+from quantlit.cli.configs import configs_dir
+from quantlit.cli.record import RunConfig
+
+
+class QuantlitCLI(LightningCLI):
+    """``quantlit fit | validate | test | predict``.
+
+    Differences from LightningCLI: ``configs/default.yaml`` is read first; ``data.spec`` is linked to
+    the model; a checkpoint given by ``--ckpt_path`` (a file, or the folder of a run) supplies the
+    configuration it was trained with, and flags and configs given beside it win.
+    """
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        """Parse the arguments, on top of the configuration of a checkpoint if one is given."""
+        self.config = parser.parse_args(with_checkpoint(list(args)))
+
+    def _parse_ckpt_path(self) -> None:
+        """Lightning lets a checkpoint's hyperparameters overwrite flags; ours are read first."""
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        """Link what the data side found to the model."""
+        parser.link_arguments("data.spec", "model.init_args.spec", apply_on="instantiate")
+
+    def after_instantiate_classes(self) -> None:
+        """Tell the prediction writers which configuration they write under."""
+        self._dump_config()
+        for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
+            if isinstance(callback, PredictionWriter):
+                callback.metadata["config"] = RunConfig.dump(self.config_dump)
+
+
+def run_trainer(args: list[str]) -> None:
+    """Run one of the Trainer's commands from command-line arguments, the command first."""
+    _quieten()
+    default = configs_dir() / "default.yaml"
+    parser_kwargs = {
+        command: {"default_config_files": [str(default)]} for command in QuantlitCLI.subcommands()
+    }
+    QuantlitCLI(
+        LightningModule,
+        LightningDataModule,
+        subclass_mode_model=True,
+        subclass_mode_data=True,
+        save_config_callback=RunConfig,
+        save_config_kwargs={"config_filename": f"config.{args[0]}.yaml", "overwrite": True},
+        auto_configure_optimizers=False,
+        parser_kwargs=parser_kwargs,
+        args=args,
+    )
+
+
+def _quieten() -> None:
+    """Silence what a user can do nothing about, and advice that does not hold for views."""
+    # torchdata 0.11 calls torch.set_vital, which torch 2.13 deprecates.
+    warnings.filterwarnings("ignore", message="'set_vital' is deprecated", category=UserWarning)
+    warnings.filterwarnings(
+        "ignore", message=".*does not have many workers.*", category=PossibleUserWarning
+    )
+    sys.argv[1:] = []

@@ -1,0 +1,57 @@
+"""The ``quantlit`` command: plain commands, and the Trainer's own through LightningCLI."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+from quantlit.core import QuantlitError
+
+USAGE = """usage: quantlit COMMAND [options]
+
+commands:
+  prepare    turn raw files into a panel store
+  fit        train a forecaster, validating as it goes
+  validate   score a checkpoint on the validation dates
+  test       score a checkpoint on the test dates and write its predictions
+  predict    write the forecasts of a checkpoint, with or without labels
+
+`quantlit COMMAND --help` lists the options of a command; `--debug` shows tracebacks."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; errors in the user's input become one message and exit code 1."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in args
+    args = [arg for arg in args if arg != "--debug"]
+    if not args or args[0] in {"-h", "--help"}:
+        print(USAGE)
+        return 0 if args else 2
+    if args[0] == "--version":
+        from quantlit import __version__
+
+        print(f"quantlit {__version__}")
+        return 0
+    try:
+        _command(args[0])(args)
+    except QuantlitError as error:
+        if debug:
+            raise
+        print(f"quantlit {args[0]}: {type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _command(name: str) -> Callable[[list[str]], None]:
+    # Imported here: `quantlit prepare --help` should not wait for torch and Lightning.
+    if name == "prepare":
+        from quantlit.cli.prepare import run
+
+        return run
+    from quantlit.cli.lightning import run_trainer
+
+    return run_trainer
+
+
+if __name__ == "__main__":
+    sys.exit(main())

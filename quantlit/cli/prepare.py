@@ -1,0 +1,28 @@
+"""``quantlit prepare``: raw files in, a panel store out."""
+
+from __future__ import annotations
+
+from jsonargparse import ArgumentParser
+
+from quantlit.panel import PanelSource, build_panel
+
+
+def run(args: list[str]) -> None:
+    """Build a panel store from a source given by flags or YAML, and say what is in it."""
+    parser = ArgumentParser(
+        prog="quantlit prepare",
+        description="Turn raw files into a memory-mapped panel store.",
+    )
+    parser.add_argument("-c", "--config", action="config", help="YAML with the options below.")
+    parser.add_subclass_arguments(PanelSource, "source", required=True, help="Where bars come from")
+    parser.add_argument("--output", type=str, required=True, help="Folder of the new store.")
+    parser.add_argument(
+        "--overwrite", type=bool, default=False, help="Replace a store that is there already."
+    )
+    config = parser.instantiate_classes(parser.parse_args(args[1:]))
+    panel = build_panel(config.source, config.output, overwrite=config.overwrite)
+    dates, assets = len(panel.dates), len(panel.symbols)
+    print(
+        f"{panel.path}: {dates} bars from {panel.dates[0]} to {panel.dates[-1]}, {assets} assets, "
+        f"fields {', '.join(panel.fields)}, {panel.observed.mean():.1%} observed."
+    )
