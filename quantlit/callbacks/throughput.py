@@ -52,7 +52,7 @@ class ThroughputMonitor(Callback):
         self._last_end = self._clock()
         self._working += self._last_end - self._start
         self._windows += batch.valid.numel()
-        interval = trainer.log_every_n_steps
+        interval: int = trainer.log_every_n_steps  # type: ignore[attr-defined]
         if interval and trainer.global_step % interval == 0:
             self._log(pl_module)
 

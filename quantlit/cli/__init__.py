@@ -1,0 +1,1 @@
+"""The command line: everything meets here, and nothing imports it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import Any
 
@@ -50,14 +49,18 @@ class QuantlitCLI(LightningCLI):
                 callback.metadata["config"] = RunConfig.dump(self.config_dump)
 
 
-def run_trainer(args: list[str]) -> None:
-    """Run one of the Trainer's commands from command-line arguments, the command first."""
+def run_trainer(args: list[str]) -> QuantlitCLI:
+    """Run one of the Trainer's commands from command-line arguments, the command first.
+
+    Returns:
+        The finished run; its ``trainer``, ``model`` and ``datamodule`` can be read or used further.
+    """
     _quieten()
     default = configs_dir() / "default.yaml"
     parser_kwargs = {
         command: {"default_config_files": [str(default)]} for command in QuantlitCLI.subcommands()
     }
-    QuantlitCLI(
+    return QuantlitCLI(
         LightningModule,
         LightningDataModule,
         subclass_mode_model=True,
@@ -77,4 +80,3 @@ def _quieten() -> None:
     warnings.filterwarnings(
         "ignore", message=".*does not have many workers.*", category=PossibleUserWarning
     )
-    sys.argv[1:] = []

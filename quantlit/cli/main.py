@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _command(name: str) -> Callable[[list[str]], None]:
+def _command(name: str) -> Callable[[list[str]], object]:
     # Imported here: `quantlit prepare --help` should not wait for torch and Lightning.
     if name == "prepare":
         from quantlit.cli.prepare import run

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -13,7 +15,7 @@ from quantlit.panel import Panel
 
 def assemble(
     panel: Panel,
-    features: Tensor,
+    make_features: Callable[[], Tensor],
     *,
     label: LabelSpec,
     weight: SampleWeight | None,
@@ -25,7 +27,8 @@ def assemble(
 
     Args:
         panel: the store.
-        features: ``[T, N, F]`` float32, finite, C-contiguous.
+        make_features: returns ``[T, N, F]`` float32, finite, C-contiguous; called last, so that the
+            largest array never shares memory with the working space of the others.
         label: how targets are made.
         weight: sample weights; None for ones (an expanded view that takes no memory).
         universe: a panel field that is positive where an asset belongs to the universe.
@@ -41,10 +44,11 @@ def assemble(
         if weight is None
         else torch.from_numpy(weight.compute(panel))
     )
+    target = torch.from_numpy(forward_returns(panel, label))
     return PanelTensors(
-        features=features,
+        features=make_features(),
         observed=observed,
-        target=torch.from_numpy(forward_returns(panel, label)),
+        target=target,
         valid=valid,
         weight=weights,
         stamps=torch.from_numpy(np.array(panel.stamps)),

@@ -202,10 +202,9 @@ class PanelDataModule(LightningDataModule):
                     "first, or give the checkpoint of a fit with --ckpt_path."
                 )
             self.setup("")
-            assert self._raw is not None
             self._tensors = assemble(
                 self.panel,
-                self.pipeline.apply(self._raw, self.panel.observed),
+                self._features,
                 label=self.label,
                 weight=self.weight,
                 universe=self.universe,
@@ -213,6 +212,10 @@ class PanelDataModule(LightningDataModule):
                 min_observed=self.min_observed,
             )
         return self._tensors
+
+    def _features(self) -> Tensor:
+        assert self._raw is not None  # setup computed the factors
+        return self.pipeline.apply(self._raw, self.panel.observed)
 
     # ---------------------------------------------------------------------- loaders
 

@@ -16,7 +16,7 @@ from torchmetrics import MeanMetric
 
 from quantlit.core import CheckpointError, PanelBatch, PanelSpec, unsaveable
 from quantlit.functional import standardise_labels
-from quantlit.losses import CompositeLoss
+from quantlit.losses import CompositeLoss, LossOutput
 from quantlit.metrics import CrossSectionScores
 from quantlit.tasks.schedulers import BudgetScheduler
 
@@ -74,7 +74,7 @@ class ForecastTask(LightningModule):
         horizons = spec["horizons"]
         self.scores = nn.ModuleDict(
             {
-                stage: nn.ModuleDict({str(h): CrossSectionScores() for h in horizons})
+                stage: nn.ModuleDict({str(h): CrossSectionScores(horizon=h) for h in horizons})
                 for stage in ("valid", "test")
             }
         )
@@ -106,12 +106,12 @@ class ForecastTask(LightningModule):
         self._train_loss.clear()
 
     def _logs_this_step(self) -> bool:
-        interval = self.trainer.log_every_n_steps
+        interval: int = self.trainer.log_every_n_steps  # type: ignore[attr-defined]
         return interval > 0 and (self.global_step + 1) % interval == 0
 
-    def _losses(self, forecast: Tensor, batch: PanelBatch) -> Any:
+    def _losses(self, forecast: Tensor, batch: PanelBatch) -> LossOutput:
         target, mask = standardise_labels(batch.target, batch.valid, self.spec["standardise"])
-        return self.loss(forecast, target, mask, batch.weight)
+        return cast(LossOutput, self.loss(forecast, target, mask, batch.weight))
 
     # ---------------------------------------------------------------- evaluation
 
@@ -124,7 +124,9 @@ class ForecastTask(LightningModule):
         for name, value in {"loss": output.total, **output.terms}.items():
             cast(MeanMetric, self.valid_loss[name]).update(value, weight=dates)
 
-    def test_step(self, batch: PanelBatch, batch_idx: int) -> BlockForecast:
+    def test_step(  # type: ignore[override]  # callbacks take any output
+        self, batch: PanelBatch, batch_idx: int
+    ) -> BlockForecast:
         """Update the test scores; the forecasts go to callbacks such as PredictionWriter."""
         forecast = self(batch)
         self._update_scores("test", forecast, batch)

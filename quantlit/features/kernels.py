@@ -1,0 +1,231 @@
+"""Rolling kernels over bars: NaN skipped, float64 sums, and no state from one window to the next.
+
+Every kernel takes ``[T, N]`` float64 arrays, time-major, and looks at the rows ``t - window + 1`` to
+``t`` alone. A window is summed anew from its oldest row to its newest, never updated from the last
+one, so a value depends bit for bit only on the bars inside its window: garbage that has left it, or
+that is still to come, leaves no rounding error behind. The inner loops run over the contiguous
+asset axis, which the compiler vectorises; the GIL is released, so that chunks run in threads.
+Windows that reach before the first row see the rows there are; ``min_count`` decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
+
+
+def compiled(kernel: Kernel) -> Kernel:
+    """Compile on the first call, keep the machine code on disk, release the GIL while it runs."""
+    return cast(Kernel, numba.njit(nogil=True, cache=True, error_model="numpy")(kernel))
+
+
+@compiled
+def last_seen(x: Array, max_age: int) -> Array:
+    """The latest value at or before each row that is not NaN, at most ``max_age`` rows old.
+
+    Args:
+        x: ``[T, N]`` values.
+        max_age: oldest age in rows that is still carried forward; 0 carries nothing.
+    """
+    n_bars, n_assets = x.shape
+    out = np.empty_like(x)
+    age = np.full(n_assets, max_age)
+    for t in range(n_bars):
+        for i in range(n_assets):
+            value = x[t, i]
+            if value == value:
+                out[t, i] = value
+                age[i] = 0
+            elif age[i] < max_age:
+                out[t, i] = out[t - 1, i]
+                age[i] += 1
+            else:
+                out[t, i] = np.nan
+    return out
+
+
+@compiled
+def rolling_mean(x: Array, window: int, min_count: int) -> Array:
+    """Mean of the values in each window; NaN where fewer than ``min_count`` are known.
+
+    Args:
+        x: ``[T, N]`` values.
+        window: rows in a window, the present one included.
+        min_count: known values that a window needs.
+    """
+    n_bars, n_assets = x.shape
+    out = np.empty_like(x)
+    count = np.empty(n_assets)
+    for t in range(n_bars):
+        _mean_row(x, t, window, out[t], count)
+        for i in range(n_assets):
+            if count[i] < min_count:
+                out[t, i] = np.nan
+    return out
+
+
+@compiled
+def rolling_std(x: Array, window: int, min_count: int) -> Array:
+    """Sample standard deviation (``ddof=1``) in each window, by two passes.
+
+    Args:
+        x: ``[T, N]`` values.
+        window: rows in a window, the present one included.
+        min_count: known values that a window needs; at least 2.
+    """
+    n_bars, n_assets = x.shape
+    out = np.empty_like(x)
+    mean = np.empty(n_assets)
+    count = np.empty(n_assets)
+    squares = np.empty(n_assets)
+    for t in range(n_bars):
+        _mean_row(x, t, window, mean, count)
+        squares[:] = 0.0
+        for s in range(max(0, t - window + 1), t + 1):
+            for i in range(n_assets):
+                gap = x[s, i] - mean[i]
+                squares[i] += gap * gap if gap == gap else 0.0
+        for i in range(n_assets):
+            known = count[i] >= max(min_count, 2)
+            out[t, i] = np.sqrt(squares[i] / (count[i] - 1.0)) if known else np.nan
+    return out
+
+
+@compiled
+def rolling_skewness(x: Array, window: int, min_count: int) -> Array:
+    """Adjusted Fisher-Pearson skewness in each window; 0 where a window has no spread.
+
+    The bias-adjusted ``n / ((n - 1)(n - 2)) * sum(((x - mean) / std)^3)`` that pandas computes.
+
+    Args:
+        x: ``[T, N]`` values.
+        window: rows in a window, the present one included.
+        min_count: known values that a window needs; at least 3.
+    """
+    n_bars, n_assets = x.shape
+    out = np.empty_like(x)
+    mean = np.empty(n_assets)
+    count = np.empty(n_assets)
+    squares = np.empty(n_assets)
+    cubes = np.empty(n_assets)
+    for t in range(n_bars):
+        _mean_row(x, t, window, mean, count)
+        squares[:] = 0.0
+        cubes[:] = 0.0
+        for s in range(max(0, t - window + 1), t + 1):
+            for i in range(n_assets):
+                gap = x[s, i] - mean[i]
+                gap = gap if gap == gap else 0.0
+                squares[i] += gap * gap
+                cubes[i] += gap * gap * gap
+        for i in range(n_assets):
+            n = count[i]
+            if n < max(min_count, 3):
+                out[t, i] = np.nan
+            elif squares[i] <= 1e-12 * n * mean[i] * mean[i]:
+                out[t, i] = 0.0
+            else:
+                variance = squares[i] / (n - 1.0)
+                scale = n / ((n - 1.0) * (n - 2.0))
+                out[t, i] = scale * cubes[i] / (variance * np.sqrt(variance))
+    return out
+
+
+@compiled
+def rolling_max(x: Array, window: int, min_count: int) -> Array:
+    """Largest value in each window (``-rolling_max(-x, ...)`` is the smallest).
+
+    Args:
+        x: ``[T, N]`` values.
+        window: rows in a window, the present one included.
+        min_count: known values that a window needs.
+    """
+    n_bars, n_assets = x.shape
+    out = np.empty_like(x)
+    largest = np.empty(n_assets)
+    count = np.empty(n_assets)
+    for t in range(n_bars):
+        largest[:] = -np.inf
+        count[:] = 0.0
+        for s in range(max(0, t - window + 1), t + 1):
+            for i in range(n_assets):
+                value = x[s, i]
+                largest[i] = value if value > largest[i] else largest[i]
+                count[i] += 1.0 if value == value else 0.0
+        for i in range(n_assets):
+            out[t, i] = largest[i] if count[i] >= max(min_count, 1) else np.nan
+    return out
+
+
+@compiled
+def rolling_comoments(x: Array, y: Array, window: int, min_count: int) -> Array:
+    """Variances and covariance of two series in each window, over rows where both are known.
+
+    Args:
+        x: ``[T, N]`` values.
+        y: ``[T, N]`` values.
+        window: rows in a window, the present one included.
+        min_count: pairs that a window needs; at least 2.
+
+    Returns:
+        ``[3, T, N]``: population variance of x, of y, and their covariance. A variance within
+        rounding of zero (below 1e-12 of the squared mean) is exactly 0.
+    """
+    n_bars, n_assets = x.shape
+    out = np.empty((3, n_bars, n_assets))
+    count = np.empty(n_assets)
+    mean_x = np.empty(n_assets)
+    mean_y = np.empty(n_assets)
+    for t in range(n_bars):
+        count[:] = 0.0
+        mean_x[:] = 0.0
+        mean_y[:] = 0.0
+        out[:, t] = 0.0
+        for s in range(max(0, t - window + 1), t + 1):
+            for i in range(n_assets):
+                known = (x[s, i] == x[s, i]) & (y[s, i] == y[s, i])
+                count[i] += 1.0 if known else 0.0
+                mean_x[i] += x[s, i] if known else 0.0
+                mean_y[i] += y[s, i] if known else 0.0
+        for i in range(n_assets):
+            mean_x[i] /= count[i]
+            mean_y[i] /= count[i]
+        for s in range(max(0, t - window + 1), t + 1):
+            for i in range(n_assets):
+                gap_x = x[s, i] - mean_x[i]
+                gap_y = y[s, i] - mean_y[i]
+                known = (gap_x == gap_x) & (gap_y == gap_y)
+                out[0, t, i] += gap_x * gap_x if known else 0.0
+                out[1, t, i] += gap_y * gap_y if known else 0.0
+                out[2, t, i] += gap_x * gap_y if known else 0.0
+        for i in range(n_assets):
+            if count[i] < max(min_count, 2):
+                out[:, t, i] = np.nan
+                continue
+            out[:, t, i] /= count[i]
+            if out[0, t, i] <= 1e-12 * mean_x[i] * mean_x[i]:
+                out[0, t, i] = 0.0
+            if out[1, t, i] <= 1e-12 * mean_y[i] * mean_y[i]:
+                out[1, t, i] = 0.0
+    return out
+
+
+@compiled
+def _mean_row(x: Array, t: int, window: int, mean: Array, count: Array) -> None:
+    """Fill ``mean [N]`` and ``count [N]`` for the window that ends at row t (0 / 0 is NaN)."""
+    mean[:] = 0.0
+    count[:] = 0.0
+    for s in range(max(0, t - window + 1), t + 1):
+        for i in range(len(mean)):
+            value = x[s, i]
+            mean[i] += value if value == value else 0.0
+            count[i] += 1.0 if value == value else 0.0
+    for i in range(len(mean)):
+        mean[i] /= count[i]

@@ -1,0 +1,119 @@
+"""The shipped factors by name, the named sets, and how a configuration's list is resolved."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from quantlit.core import ConfigError
+from quantlit.features.factors import Factor
+from quantlit.features.price_factors import (
+    Beta,
+    ClosePosition,
+    Distance,
+    MaxReturn,
+    Return,
+    Skewness,
+    Volatility,
+)
+from quantlit.features.volume_factors import (
+    DayPosition,
+    DayRange,
+    Illiquidity,
+    IntradayReturn,
+    OvernightReturn,
+    RangePosition,
+    TrueRange,
+    VolumeCorrelation,
+    VolumeReturnCorrelation,
+    VolumeShock,
+    VolumeTrend,
+)
+
+
+def factor_sets() -> dict[str, list[Factor]]:
+    """The named sets: ``price`` needs the close alone, ``price_volume`` whole bars."""
+    shared: list[Factor] = [
+        *(Return(window=window) for window in (1, 2, 5, 10, 20, 60)),
+        *(Volatility(window=window) for window in (5, 20, 60)),
+        Skewness(window=20),
+        MaxReturn(window=20),
+        *(Distance(window=window) for window in (5, 20, 60)),
+        Beta(window=60),
+    ]
+    return {
+        "price": [*shared, ClosePosition(window=20), ClosePosition(window=60)],
+        "price_volume": [
+            *shared,
+            DayPosition(),
+            DayRange(),
+            OvernightReturn(),
+            IntradayReturn(),
+            TrueRange(window=20),
+            RangePosition(window=20),
+            RangePosition(window=60),
+            VolumeShock(window=20),
+            VolumeTrend(window=60, short=5),
+            VolumeCorrelation(window=20),
+            VolumeReturnCorrelation(window=20),
+            Illiquidity(window=20),
+        ],
+    }
+
+
+def resolve_factors(factors: Sequence[str | Factor], fields: Iterable[str]) -> list[Factor]:
+    """Factors for a list of names, set names and factors, in the order of the feature axis.
+
+    A factor that is named twice (alone and by a set, say) is taken once, at its first place.
+
+    Args:
+        factors: names of factors or sets, or factors.
+        fields: what the panel has.
+
+    Raises:
+        ConfigError: if the list is empty, a name is unknown, a factor needs a field that the panel
+            lacks, or two different factors have one name.
+    """
+    fields = list(fields)
+    resolved: dict[str, Factor] = {}
+    for entry in factors:
+        for factor in _expand(entry):
+            _check_fields(factor, fields)
+            if resolved.setdefault(factor.name, factor) != factor:
+                raise ConfigError(
+                    f"Two different factors are named {factor.name!r}: {resolved[factor.name]!r} "
+                    f"and {factor!r}. Leave one out, or give one of them another name."
+                )
+    if not resolved:
+        raise ConfigError(
+            f"No factors are given; name some, or one of the sets {', '.join(factor_sets())}."
+        )
+    return list(resolved.values())
+
+
+def _expand(entry: str | Factor) -> list[Factor]:
+    if isinstance(entry, Factor):
+        return [entry]
+    sets = factor_sets()
+    if entry in sets:
+        return sets[entry]
+    named = {factor.name: factor for members in sets.values() for factor in members}
+    if entry not in named:
+        words = difflib.get_close_matches(entry, [*sets, *named], n=3)
+        nearest = f"Did you mean {', '.join(words)}? " if words else ""
+        raise ConfigError(
+            f"There is no factor or set of factors named {entry!r}. {nearest}The sets are "
+            f"{', '.join(sets)}; the factors are {', '.join(named)}. Another window takes a "
+            f"class_path, e.g. quantlit.features.Return with window: 3."
+        )
+    return [named[entry]]
+
+
+def _check_fields(factor: Factor, fields: list[str]) -> None:
+    missing = [field for field in factor.fields if field not in fields]
+    if missing:
+        raise ConfigError(
+            f"The factor {factor.name} needs the field {', '.join(missing)}, but the panel has "
+            f"{', '.join(fields)}. Map the column in the panel's source, or leave the factor out "
+            f"(the set 'price' needs only the close)."
+        )
