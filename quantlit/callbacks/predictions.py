@@ -82,9 +82,10 @@ class PredictionWriter(Callback):
 
     def _write(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         blocks, self._blocks = _gather(self._blocks), []
+        run = trainer.log_dir  # a collective: every rank takes part
         if not trainer.is_global_zero or not blocks:
             return
-        folder = self.dirpath or trainer.log_dir or trainer.default_root_dir
+        folder = self.dirpath or run or trainer.default_root_dir
         self.path = Path(folder) / f"predictions.{stage}.parquet"
         dates, forecast, label, valid = (
             np.concatenate([rows[index] for rows in blocks]) for index in range(4)

@@ -49,10 +49,11 @@ class RunReport(Callback):
 
     @override
     def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        run = trainer.log_dir  # a collective: every rank takes part
         if not trainer.is_global_zero or not self._best:
             return
         _log_hyperparameters(trainer, pl_module, self._best)
-        lines = [f"run: {trainer.log_dir}"]
+        lines = [f"run: {run}"]
         checkpoint = _monitored(trainer)
         if checkpoint is not None and checkpoint.best_model_path:
             lines = [
@@ -63,16 +64,16 @@ class RunReport(Callback):
 
     @override
     def on_test_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        scores = _scores(trainer, "test/")
-        if not trainer.is_global_zero or not scores:
-            return
-        _log_hyperparameters(trainer, pl_module, scores)
-        _print("Test", scores, _where(trainer))
+        scores, lines = _scores(trainer, "test/"), _where(trainer)
+        if trainer.is_global_zero and scores:
+            _log_hyperparameters(trainer, pl_module, scores)
+            _print("Test", scores, lines)
 
     @override
     def on_predict_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        lines = _where(trainer)
         if trainer.is_global_zero:
-            _print("", {}, _where(trainer))
+            _print("", {}, lines)
 
 
 def _scores(trainer: Trainer, prefix: str) -> Scores:
@@ -96,8 +97,9 @@ def _where(trainer: Trainer) -> list[str]:
         for writer in trainer.callbacks  # type: ignore[attr-defined]
         if isinstance(writer, PredictionWriter) and writer.path is not None
     ]
-    if trainer.log_dir is not None:
-        lines.append(f"charts:      tensorboard --logdir {Path(trainer.log_dir).parent}")
+    run = trainer.log_dir  # a collective: every rank takes part
+    if run is not None:
+        lines.append(f"charts:      tensorboard --logdir {Path(run).parent}")
     return lines
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,50 +13,83 @@ import yaml
 
 from quantlit.core import CheckpointError
 
+_FLAG = "--ckpt_path="
 
-def with_checkpoint(args: list[str]) -> list[str]:
+
+@contextmanager
+def with_checkpoint(args: list[str]) -> Iterator[list[str]]:
     """Arguments with a checkpoint's configuration read before everything the user gave.
 
-    ``--ckpt_path`` may name a file or a folder: of a folder, the best checkpoint of its newest run
-    is meant (``last`` and other words of Lightning's pass unchanged).
+    ``--ckpt_path`` may name a file or a folder: of a folder, the newest run's best checkpoint is
+    meant, and for ``fit`` its last one (``last`` and other words of Lightning's pass unchanged).
+    Commands other than ``fit`` write into the folder of the run that the checkpoint came from.
 
     Args:
         args: the command-line arguments, the command first.
 
     Raises:
-        CheckpointError: if there is no such checkpoint, or it is not one of quantlit's.
+        CheckpointError: if there is no such checkpoint, or it cannot be read.
     """
     index = _value_index(args)
-    if index is None:
-        return args
-    prefix, _, given = args[index].rpartition("=") if "=" in args[index] else ("", "", args[index])
+    path = None if index is None else _find(args[index].removeprefix(_FLAG), args[0])
+    if index is None or path is None:
+        yield args
+        return
+    flag = _FLAG if args[index].startswith(_FLAG) else ""
+    config = checkpoint_config(path)
+    if args[0] != "fit":
+        config |= run_folder_config(path)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "checkpoint.yaml"
+        file.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+        yield [
+            args[0],
+            f"--config={file}",
+            *args[1:index],
+            f"{flag}{path}",
+            *args[index + 1 :],
+        ]
+
+
+def _find(given: str, command: str) -> Path | None:
     path = Path(given)
     if path.is_dir():
-        path = newest_checkpoint(path)
-    elif not path.is_file():
-        if path.suffix == ".ckpt":
-            raise CheckpointError(f"There is no checkpoint {path}.")
-        return args
-    args = [*args]
-    args[index] = f"{prefix}={path}" if prefix else str(path)
-    config = checkpoint_config(path)
-    if not config:
-        return args
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as file:
-        yaml.safe_dump(config, file, sort_keys=False)
-    return [args[0], "--config", file.name, *args[1:]]
+        return newest_checkpoint(path, "last.ckpt" if command == "fit" else "best.ckpt")
+    if path.is_file():
+        return path
+    if path.suffix == ".ckpt":
+        raise CheckpointError(f"There is no checkpoint {path}.")
+    return None
 
 
-def newest_checkpoint(folder: Path) -> Path:
-    """The best checkpoint of the newest run below a folder.
+def newest_checkpoint(folder: Path, name: str) -> Path:
+    """The checkpoint of that name which was written last, anywhere below a folder.
 
     Raises:
         CheckpointError: if there is none.
     """
-    found = sorted(folder.glob("**/best.ckpt"), key=lambda path: path.stat().st_mtime)
+    found = sorted(folder.glob(f"**/{name}"), key=lambda path: path.stat().st_mtime)
     if not found:
-        raise CheckpointError(f"No best.ckpt below {folder}: has a `quantlit fit` finished there?")
+        raise CheckpointError(f"No {name} below {folder}: has a `quantlit fit` written there?")
     return found[-1]
+
+
+def run_folder_config(path: Path) -> dict[str, Any]:
+    """Logger settings that continue in the folder of the checkpoint's run; empty outside a run."""
+    run = path.resolve().parent.parent
+    if not (run / "config.fit.yaml").is_file():
+        return {}
+    folder = path.parent.parent
+    logger = {
+        "class_path": "lightning.pytorch.loggers.TensorBoardLogger",
+        "init_args": {
+            "save_dir": str(folder.parent.parent),
+            "name": folder.parent.name,
+            "version": folder.name,
+            "default_hp_metric": False,
+        },
+    }
+    return {"trainer": {"logger": logger}}
 
 
 def checkpoint_config(path: Path) -> dict[str, Any]:
@@ -80,7 +115,7 @@ def checkpoint_config(path: Path) -> dict[str, Any]:
 
 def _value_index(args: list[str]) -> int | None:
     for index, arg in enumerate(args):
-        if arg.startswith("--ckpt_path="):
+        if arg.startswith(_FLAG):
             return index
         if arg == "--ckpt_path" and index + 1 < len(args):
             return index + 1

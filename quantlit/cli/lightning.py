@@ -25,17 +25,28 @@ from quantlit.cli.record import RunConfig
 class QuantlitCLI(LightningCLI):
     """``quantlit fit | validate | test | predict``.
 
-    Differences from LightningCLI: ``configs/default.yaml`` is read first; ``data.spec`` is linked to
-    the model; a checkpoint given by ``--ckpt_path`` (a file, or the folder of a run) supplies the
-    configuration it was trained with, and flags and configs given beside it win.
+    Differences from LightningCLI: ``configs/default.yaml`` is read first; ``data.spec`` is linked
+    to the model; a checkpoint given by ``--ckpt_path`` (a file, or the folder of a run) supplies
+    the configuration it was trained with, and flags and configs given beside it win.
     """
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parse the arguments, on top of the configuration of a checkpoint if one is given."""
-        self.config = parser.parse_args(with_checkpoint(list(args)))
+        with with_checkpoint(list(args)) as complete:
+            self.config = parser.parse_args(complete)
 
     def _parse_ckpt_path(self) -> None:
         """Lightning lets a checkpoint's hyperparameters overwrite flags; ours are read first."""
+
+    def _prepare_subcommand_parser(
+        self, klass: type, subcommand: str, **kwargs: Any
+    ) -> LightningArgumentParser:
+        parser = super()._prepare_subcommand_parser(klass, subcommand, **kwargs)
+        if subcommand == "test":
+            parser.set_defaults(verbose=False)  # RunReport prints the scores
+        if subcommand == "predict":
+            parser.set_defaults(return_predictions=False)  # PredictionWriter keeps them
+        return parser
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Link what the data side found to the model."""
@@ -77,6 +88,8 @@ def _quieten() -> None:
     """Silence what a user can do nothing about, and advice that does not hold for views."""
     # torchdata 0.11 calls torch.set_vital, which torch 2.13 deprecates.
     warnings.filterwarnings("ignore", message="'set_vital' is deprecated", category=UserWarning)
+    # Lightning 2.6 asks torch 2.13's pytree in a way that it deprecates.
+    warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.* is deprecated")
     warnings.filterwarnings(
         "ignore", message=".*does not have many workers.*", category=PossibleUserWarning
     )

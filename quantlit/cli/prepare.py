@@ -19,7 +19,7 @@ def run(args: list[str]) -> None:
     parser.add_argument(
         "--overwrite", type=bool, default=False, help="Replace a store that is there already."
     )
-    config = parser.instantiate_classes(parser.parse_args(args[1:]))
+    config = parser.instantiate(parser.parse_args(args[1:]))
     panel = build_panel(config.source, config.output, overwrite=config.overwrite)
     dates, assets = len(panel.dates), len(panel.symbols)
     print(

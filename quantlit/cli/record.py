@@ -12,7 +12,7 @@ from typing_extensions import override
 
 
 class RunConfig(SaveConfigCallback):
-    """Saves ``config.<command>.yaml`` in the run's folder and shows it in TensorBoard's text tab."""
+    """Saves ``config.<command>.yaml`` in the run's folder and shows it in TensorBoard's texts."""
 
     @override
     def save_config(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:

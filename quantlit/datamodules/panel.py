@@ -1,4 +1,4 @@
-"""PanelDataModule: from a panel store to loaders of blocks, with transforms fitted on train only."""
+"""PanelDataModule: from a panel store to loaders of blocks; what is fitted sees train alone."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def lag(x: Array, bars: int) -> Array:
         bars: how many rows to look back, at least 0.
     """
     out = np.full_like(x, np.nan)
-    out[bars:] = x[: len(x) - bars]
+    out[bars:] = x[: max(len(x) - bars, 0)]
     return out
 
 

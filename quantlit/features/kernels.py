@@ -1,11 +1,11 @@
-"""Rolling kernels over bars: NaN skipped, float64 sums, and no state from one window to the next.
+"""Rolling kernels over bars: NaN skipped, float64 sums, and no state between windows.
 
-Every kernel takes ``[T, N]`` float64 arrays, time-major, and looks at the rows ``t - window + 1`` to
-``t`` alone. A window is summed anew from its oldest row to its newest, never updated from the last
-one, so a value depends bit for bit only on the bars inside its window: garbage that has left it, or
-that is still to come, leaves no rounding error behind. The inner loops run over the contiguous
-asset axis, which the compiler vectorises; the GIL is released, so that chunks run in threads.
-Windows that reach before the first row see the rows there are; ``min_count`` decides.
+Every kernel takes ``[T, N]`` float64 arrays, time-major, and looks at the rows ``t - window + 1``
+to ``t`` alone. A window is summed anew from its oldest row to its newest, never updated from the
+last one, so a value depends bit for bit only on the bars inside its window: garbage that has left
+it, or that is still to come, leaves no rounding error behind. The inner loops run over the
+contiguous asset axis, which the compiler vectorises; the GIL is released, so that runs of bars go
+to threads. Windows that reach before the first row see the rows there are; ``min_count`` decides.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+SPREAD_FLOOR = 1e-12
+"""A variance of at most this share of the squared mean is rounding, and counts as zero."""
+
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 
@@ -64,7 +67,7 @@ def rolling_mean(x: Array, window: int, min_count: int) -> Array:
     out = np.empty_like(x)
     count = np.empty(n_assets)
     for t in range(n_bars):
-        _mean_row(x, t, window, out[t], count)
+        _mean_row(x, x, t, window, out[t], count)
         for i in range(n_assets):
             if count[i] < min_count:
                 out[t, i] = np.nan
@@ -86,7 +89,7 @@ def rolling_std(x: Array, window: int, min_count: int) -> Array:
     count = np.empty(n_assets)
     squares = np.empty(n_assets)
     for t in range(n_bars):
-        _mean_row(x, t, window, mean, count)
+        _mean_row(x, x, t, window, mean, count)
         squares[:] = 0.0
         for s in range(max(0, t - window + 1), t + 1):
             for i in range(n_assets):
@@ -116,7 +119,7 @@ def rolling_skewness(x: Array, window: int, min_count: int) -> Array:
     squares = np.empty(n_assets)
     cubes = np.empty(n_assets)
     for t in range(n_bars):
-        _mean_row(x, t, window, mean, count)
+        _mean_row(x, x, t, window, mean, count)
         squares[:] = 0.0
         cubes[:] = 0.0
         for s in range(max(0, t - window + 1), t + 1):
@@ -129,7 +132,7 @@ def rolling_skewness(x: Array, window: int, min_count: int) -> Array:
             n = count[i]
             if n < max(min_count, 3):
                 out[t, i] = np.nan
-            elif squares[i] <= 1e-12 * n * mean[i] * mean[i]:
+            elif _without_rounding(squares[i] / n, mean[i]) == 0.0:
                 out[t, i] = 0.0
             else:
                 variance = squares[i] / (n - 1.0)
@@ -176,56 +179,52 @@ def rolling_comoments(x: Array, y: Array, window: int, min_count: int) -> Array:
 
     Returns:
         ``[3, T, N]``: population variance of x, of y, and their covariance. A variance within
-        rounding of zero (below 1e-12 of the squared mean) is exactly 0.
+        rounding of zero (see SPREAD_FLOOR) is exactly 0.
     """
     n_bars, n_assets = x.shape
-    out = np.empty((3, n_bars, n_assets))
+    out = np.zeros((3, n_bars, n_assets))
     count = np.empty(n_assets)
     mean_x = np.empty(n_assets)
     mean_y = np.empty(n_assets)
     for t in range(n_bars):
-        count[:] = 0.0
-        mean_x[:] = 0.0
-        mean_y[:] = 0.0
-        out[:, t] = 0.0
-        for s in range(max(0, t - window + 1), t + 1):
-            for i in range(n_assets):
-                known = (x[s, i] == x[s, i]) & (y[s, i] == y[s, i])
-                count[i] += 1.0 if known else 0.0
-                mean_x[i] += x[s, i] if known else 0.0
-                mean_y[i] += y[s, i] if known else 0.0
-        for i in range(n_assets):
-            mean_x[i] /= count[i]
-            mean_y[i] /= count[i]
+        _mean_row(x, y, t, window, mean_x, count)
+        _mean_row(y, x, t, window, mean_y, count)
+        xx, yy, xy = out[0, t], out[1, t], out[2, t]
         for s in range(max(0, t - window + 1), t + 1):
             for i in range(n_assets):
                 gap_x = x[s, i] - mean_x[i]
                 gap_y = y[s, i] - mean_y[i]
-                known = (gap_x == gap_x) & (gap_y == gap_y)
-                out[0, t, i] += gap_x * gap_x if known else 0.0
-                out[1, t, i] += gap_y * gap_y if known else 0.0
-                out[2, t, i] += gap_x * gap_y if known else 0.0
+                product = gap_x * gap_y
+                known = product == product
+                xx[i] += gap_x * gap_x if known else 0.0
+                yy[i] += gap_y * gap_y if known else 0.0
+                xy[i] += product if known else 0.0
         for i in range(n_assets):
-            if count[i] < max(min_count, 2):
-                out[:, t, i] = np.nan
-                continue
-            out[:, t, i] /= count[i]
-            if out[0, t, i] <= 1e-12 * mean_x[i] * mean_x[i]:
-                out[0, t, i] = 0.0
-            if out[1, t, i] <= 1e-12 * mean_y[i] * mean_y[i]:
-                out[1, t, i] = 0.0
+            n = count[i] if count[i] >= max(min_count, 2) else np.nan
+            xx[i] = _without_rounding(xx[i] / n, mean_x[i])
+            yy[i] = _without_rounding(yy[i] / n, mean_y[i])
+            xy[i] /= n
     return out
 
 
 @compiled
-def _mean_row(x: Array, t: int, window: int, mean: Array, count: Array) -> None:
-    """Fill ``mean [N]`` and ``count [N]`` for the window that ends at row t (0 / 0 is NaN)."""
+def _without_rounding(variance: float, mean: float) -> float:
+    """The variance, or exactly 0 where it is within rounding of it."""
+    return 0.0 if variance <= SPREAD_FLOOR * mean * mean else variance
+
+
+@compiled
+def _mean_row(x: Array, other: Array, t: int, window: int, mean: Array, count: Array) -> None:
+    """Mean of ``x`` over the window that ends at row t, where ``other`` is known too.
+
+    Fills ``mean [N]`` and ``count [N]``; 0 / 0 is NaN.
+    """
     mean[:] = 0.0
     count[:] = 0.0
     for s in range(max(0, t - window + 1), t + 1):
         for i in range(len(mean)):
-            value = x[s, i]
-            mean[i] += value if value == value else 0.0
-            count[i] += 1.0 if value == value else 0.0
+            known = (x[s, i] == x[s, i]) & (other[s, i] == other[s, i])
+            mean[i] += x[s, i] if known else 0.0
+            count[i] += 1.0 if known else 0.0
     for i in range(len(mean)):
         mean[i] /= count[i]

@@ -48,10 +48,12 @@ class InverseVolatility(SampleWeight):
         """``[T, N]`` float32 weights with mean 1 over the observed assets of each date."""
         bars = Bars({"close": panel.field("close")}, panel.observed)
         volatility = rolling_std(bars.returns, self.window, max(2, (self.window + 1) // 2))
-        volatility[~(bars.observed & (volatility > 0))] = np.nan
-        inverse = np.ma.masked_invalid(1.0 / volatility)
-        median = np.ma.median(inverse, axis=1, keepdims=True)
-        relative = (inverse / median).filled(1.0).clip(1.0 / self.limit, self.limit)
+        known = bars.observed & (volatility > 0)
+        inverse = np.divide(1.0, volatility, where=known, out=np.full(known.shape, np.nan))
+        inverse[~known.any(axis=1)] = 1.0  # a date without any known volatility
+        relative = inverse / np.nanmedian(inverse, axis=1, keepdims=True)
+        relative = np.where(np.isfinite(relative), relative, 1.0)
+        relative = relative.clip(1.0 / self.limit, self.limit)
         counts = bars.observed.sum(axis=1, keepdims=True)
         mean = np.where(bars.observed, relative, 0.0).sum(axis=1, keepdims=True) / counts.clip(1)
         return (relative / np.where(counts > 0, mean, 1.0)).astype(np.float32)

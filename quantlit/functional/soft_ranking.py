@@ -92,11 +92,11 @@ class _LaplaceRanks(torch.autograd.Function):
     def forward(ctx: Any, s: Tensor, keep: Tensor, temperature: float) -> Tensor:
         """Ranks ``[..., N]``."""
         ordered, order = s.sort(-1)
-        weight = keep.to(s.dtype).gather(-1, order)
-        below, above = _decayed_sums(weight, ordered, temperature)
+        counts = keep.gather(-1, order)
+        below, above = _decayed_sums(counts.to(s.dtype), ordered, temperature)
         ctx.save_for_backward(ordered, order, below + above, keep)
         ctx.temperature = temperature
-        ranks = weight.cumsum(-1) + (above - below) / 2
+        ranks = counts.cumsum(-1) + (above - below) / 2
         return torch.where(keep, _unsort(ranks, order), 0.0)
 
     @staticmethod

@@ -95,3 +95,7 @@ class LossTerm(nn.Module, ABC):
             weight: ``[D, N]`` sample weights.
         """
         return self.evaluate(forecast, target, mask, weight).value
+
+    def extra_repr(self) -> str:
+        """The settings, as modules print them."""
+        return f"min_assets={self.min_assets}"

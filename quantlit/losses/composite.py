@@ -100,6 +100,10 @@ class CompositeLoss(nn.Module):
         total = torch.where(broken, torch.nan, total)
         return LossOutput(total, values, used.sum() / used.shape[1])
 
+    def extra_repr(self) -> str:
+        """The weights, as modules print them."""
+        return ", ".join(f"{name}: {weight:g}" for name, weight in self.weights.items())
+
 
 def _check(terms: dict[str, WeightedTerm]) -> None:
     """Raise ConfigError for terms that cannot be summed or logged."""

@@ -58,6 +58,10 @@ class SoftRankTerm(CorrelationTerm):
         ranks = self.soft_ranks(scores, mask)
         return clean_correlation(ranks, average_ranks(target, mask), mask)
 
+    def extra_repr(self) -> str:
+        """The settings, as modules print them."""
+        return f"temperature={self.temperature}, {super().extra_repr()}"
+
 
 class SoftSpearmanLoss(SoftRankTerm):
     """One minus the Spearman correlation, with Laplace soft ranks (LapSum, ICML 2025).

@@ -63,9 +63,7 @@ class ForecastTask(LightningModule):
         scheduler: LRSchedulerCallable | None = None,
     ) -> None:
         super().__init__()
-        self.save_hyperparameters(
-            ignore=unsaveable("forecaster", "loss", "optimizer", "scheduler")
-        )
+        self.save_hyperparameters(ignore=unsaveable("forecaster", "loss", "optimizer", "scheduler"))
         self.spec = spec
         self.forecaster = forecaster(spec)
         self.loss = loss

@@ -88,9 +88,7 @@ def test_label_intervals_of_the_splits_never_overlap(
         ({"test": ("soon", "2020-06-01")}, r"split.test is \[soon, 2020-06-01\], which are not"),
     ],
 )
-def test_impossible_ranges_are_refused(
-    ranges: dict[str, tuple[str, str]], message: str
-) -> None:
+def test_impossible_ranges_are_refused(ranges: dict[str, tuple[str, str]], message: str) -> None:
     good = {
         "train": ("2020-01-01", "2020-03-01"),
         "valid": ("2020-03-02", "2020-04-01"),

@@ -1,0 +1,154 @@
+"""Factors of a whole panel, computed once and kept beside its store."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from filelock import FileLock
+
+from quantlit.features import bars as bars_module
+from quantlit.features import kernels
+from quantlit.features.bars import Bars
+from quantlit.features.factors import Factor
+from quantlit.panel import Panel
+
+CHUNK_CELLS = 2**20
+"""Bars times assets that a thread works on at a time: about 8 MiB for each series it holds."""
+
+Features = npt.NDArray[np.float32]
+
+
+def compute_factors(panel: Panel, factors: Sequence[Factor], *, cache: bool = True) -> Features:
+    """All factors on every bar of a panel, from the cache beside its store where they are there.
+
+    The cache's key is the panel's checksum and each factor's class, parameters and source module: a
+    change of any of them computes anew. A new file is written aside and renamed, one process at a
+    time. Where the store's folder cannot be written, the factors are computed in memory.
+
+    Args:
+        panel: the store.
+        factors: the factors, in the order of the feature axis.
+        cache: False computes in memory and leaves the disk alone.
+
+    Returns:
+        ``[T, N, F]`` float32, read-only and memory-mapped if cached; NaN where a bar was not
+        observed or a factor is unknown.
+    """
+    folder = panel.path / "cache"
+    if not cache:
+        return evaluate_factors(panel, factors)
+    try:
+        folder.mkdir(exist_ok=True)
+        lock = FileLock(folder / ".lock")
+        lock.acquire()
+    except OSError as error:
+        warnings.warn(
+            f"The factors cannot be kept in {folder} ({error}); they are computed in memory.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return evaluate_factors(panel, factors)
+    try:
+        path = folder / f"factors-{cache_key(panel, factors)[:16]}.npy"
+        if not path.exists():
+            _write(path, panel, factors)
+    finally:
+        lock.release()
+    features: Features = np.load(path, mmap_mode="r")
+    return features
+
+
+def evaluate_factors(
+    panel: Panel, factors: Sequence[Factor], out: Features | None = None
+) -> Features:
+    """Compute the factors in runs of bars, each with the lookback before it, in threads.
+
+    Memory beyond the result is bounded by the run's length, and no value depends on it.
+
+    Args:
+        panel: the store.
+        factors: the factors, in the order of the feature axis.
+        out: ``[T, N, F]`` float32 to write into; made if not given.
+
+    Returns:
+        ``[T, N, F]`` float32, NaN where unknown.
+    """
+    n_bars, n_assets = panel.observed.shape
+    if out is None:
+        out = np.empty((n_bars, n_assets, len(factors)), dtype=np.float32)
+    threads = torch.get_num_threads()
+    length = max(1, min(CHUNK_CELLS // max(n_assets, 1), -(-n_bars // threads)))
+    starts = range(0, n_bars, length)
+    with ThreadPoolExecutor(threads) as pool:
+        runs = [pool.submit(_run, panel, factors, start, start + length, out) for start in starts]
+        for run in runs:
+            run.result()
+    return out
+
+
+def _run(panel: Panel, factors: Sequence[Factor], start: int, stop: int, out: Features) -> None:
+    """Fill ``out[start:stop]``."""
+    first = max(0, start - max(factor.lookback for factor in factors))
+    rows = slice(first, stop)
+    fields = sorted({field for factor in factors for field in factor.fields})
+    bars = Bars({name: panel.field(name)[rows] for name in fields}, panel.observed[rows])
+    keep = slice(start - first, None)
+    seen = bars.observed[keep]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for column, factor in enumerate(factors):
+            values = factor.compute(bars)[keep].astype(np.float32)
+            out[start:stop, :, column] = np.where(seen & np.isfinite(values), values, np.nan)
+
+
+def _write(path: Path, panel: Panel, factors: Sequence[Factor]) -> None:
+    """Compute into a file aside, describe it in JSON beside it, and rename."""
+    aside = path.with_suffix(".partial")
+    shape = (*panel.observed.shape, len(factors))
+    out = np.lib.format.open_memmap(aside, mode="w+", dtype=np.float32, shape=shape)
+    try:
+        evaluate_factors(panel, factors, out)
+        out.flush()
+        description = {
+            "panel_checksum": panel.checksum,
+            "shape": list(shape),
+            "factors": [factor.name for factor in factors],
+            "definitions": [repr(factor) for factor in factors],
+        }
+        path.with_suffix(".json").write_text(json.dumps(description, indent=1) + "\n")
+        aside.replace(path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+
+
+def cache_key(panel: Panel, factors: Sequence[Factor]) -> str:
+    """Hash of all that the values depend on."""
+    parts: list[object] = [
+        panel.checksum,
+        inspect.getsource(kernels),
+        inspect.getsource(bars_module),
+    ]
+    for factor in factors:
+        parts += [type(factor).__qualname__, sorted(vars(factor).items())]
+        parts += [_source(kind) for kind in type(factor).__mro__ if issubclass(kind, Factor)]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _source(kind: type) -> str:
+    """Source of the module that defines a class, or of the class where there is no module file."""
+    module = inspect.getmodule(kind)
+    try:
+        return inspect.getsource(
+            module if module is not None and kind.__module__ != "__main__" else kind
+        )
+    except (OSError, TypeError):
+        return repr(kind)

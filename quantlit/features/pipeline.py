@@ -1,0 +1,119 @@
+"""TransformPipeline: transforms in a row, fitted once on train dates, applied in runs of dates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from quantlit.features.transforms import FitRange, FittedTransform, Transform
+
+CHUNK_VALUES = 2**19
+"""Values that a run of dates holds: few enough to stay in the processor's cache while sorted."""
+
+
+class TransformPipeline(FittedTransform):
+    """Applies transforms in order; whatever is still unknown at the end becomes 0.
+
+    Args:
+        transforms: in the order of their application; each is fitted on what the one before gives.
+    """
+
+    def __init__(self, transforms: Sequence[Transform]) -> None:
+        super().__init__()
+        self.transforms = nn.ModuleList(transforms)
+
+    @property
+    def steps(self) -> list[Transform]:
+        """The transforms."""
+        return [cast(Transform, module) for module in self.transforms]
+
+    @property
+    def fitted(self) -> bool:
+        """Whether there was a fit, or a restore of one."""
+        return self.fit_range is not None
+
+    @property
+    def lookback(self) -> int:
+        """Earlier bars on which an output depends: the sum over the transforms."""
+        return sum(step.lookback for step in self.steps)
+
+    def output_names(self, names: Sequence[str]) -> list[str]:
+        """Names on the feature axis after all transforms."""
+        for step in self.steps:
+            names = step.output_names(names)
+        return list(names)
+
+    def _fit(
+        self,
+        features: npt.NDArray[np.float32],
+        observed: npt.NDArray[np.bool_],
+        fit_range: FitRange,
+    ) -> None:
+        steps = self.steps
+        while any(isinstance(step, FittedTransform) for step in steps):
+            step, *steps = steps
+            if isinstance(step, FittedTransform):
+                step.fit(features, observed, fit_range=fit_range)
+            if steps:
+                features = apply_in_runs(step, features, observed).numpy()
+
+    def forward(self, features: Tensor, observed: Tensor) -> Tensor:
+        """``[..., L, N, F']`` finite features."""
+        self.check_fitted()
+        for step in self.steps:
+            features = step(features, observed)
+        return torch.where(features.isfinite(), features, 0.0)
+
+    def apply(  # type: ignore[override]  # nn.Module.apply visits submodules, which nobody needs here
+        self, features: npt.NDArray[np.float32], observed: npt.NDArray[np.bool_]
+    ) -> Tensor:
+        """Transform a whole panel, in runs of dates: memory beyond the result is bounded.
+
+        Args:
+            features: ``[T, N, F]`` float32, NaN where unknown; may be memory-mapped.
+            observed: ``[T, N]`` bool.
+
+        Returns:
+            ``[T, N, F']`` float32, finite and contiguous.
+
+        Raises:
+            LookAheadError: if the pipeline was never fitted.
+        """
+        self.check_fitted()
+        return apply_in_runs(self, features, observed)
+
+
+@torch.no_grad()
+def apply_in_runs(
+    transform: Transform,
+    features: npt.NDArray[np.float32],
+    observed: npt.NDArray[np.bool_],
+) -> Tensor:
+    """Transform a panel run by run, each with the lookback before it; no value depends on the runs.
+
+    Args:
+        transform: what to apply.
+        features: ``[T, N, F]`` float32, NaN where unknown; may be memory-mapped.
+        observed: ``[T, N]`` bool.
+
+    Returns:
+        ``[T, N, F']`` float32, contiguous.
+    """
+    n_bars, n_assets, n_features = features.shape
+    n_outputs = len(transform.output_names([""] * n_features))
+    out = torch.empty((n_bars, n_assets, n_outputs))
+    length = max(1, CHUNK_VALUES // max(1, n_assets * n_features), 2 * transform.lookback)
+    for start in range(0, n_bars, length):
+        first = max(0, start - transform.lookback)
+        rows = slice(first, start + length)
+        # Copies: a memory-mapped array is read-only, which tensors cannot be.
+        run = transform(
+            torch.from_numpy(np.array(features[rows])), torch.from_numpy(np.array(observed[rows]))
+        )
+        out[start : start + length] = run[start - first :]
+    return out

@@ -1,0 +1,116 @@
+"""compute_factors: the same values however they are cut, kept once, and never half-written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from quantlit.features import (
+    Bars,
+    Factor,
+    Return,
+    Volatility,
+    cache,
+    compute_factors,
+    resolve_factors,
+)
+from quantlit.panel import Panel
+
+Fields = dict[str, npt.NDArray[np.float64]]
+Market = tuple[Fields, npt.NDArray[np.bool_]]
+MakePanel = Callable[[Fields, npt.NDArray[np.bool_]], Panel]
+
+
+@dataclass(frozen=True)
+class Careless(Factor):
+    """Infinite at some bars, known where nothing was observed; fails if asked to."""
+
+    fails: bool = False
+    name = "careless"
+    lookback = 0
+
+    def compute(self, bars: Bars) -> npt.NDArray[np.float64]:
+        if self.fails:
+            raise RuntimeError("broken factor")
+        return np.where(np.arange(bars.observed.shape[1]) == 0, np.inf, 1.0 + 0.0 * bars.observed)
+
+
+@pytest.fixture
+def panel(market: Market, make_panel: MakePanel) -> Panel:
+    return make_panel(*market)
+
+
+def test_values_are_those_of_the_factors(panel: Panel, market: Market) -> None:
+    factors = resolve_factors(["price_volume"], panel.fields)
+    found = compute_factors(panel, factors)
+    assert found.shape == (150, 9, 27)
+    assert found.dtype == np.float32
+    fields, observed = market
+    bars = Bars(fields, observed)
+    for column, factor in enumerate(factors):
+        with np.errstate(all="ignore"):
+            wanted = np.where(observed, factor.compute(bars), np.nan)
+        np.testing.assert_array_equal(found[:, :, column], wanted.astype(np.float32))
+
+
+@pytest.mark.parametrize("cells", [1, 9 * 7, 9 * 64])
+def test_runs_leave_no_trace(cells: int, panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    factors = resolve_factors(["price_volume"], panel.fields)
+    whole = compute_factors(panel, factors, cache=False)
+    monkeypatch.setattr(cache, "CHUNK_CELLS", cells)
+    np.testing.assert_array_equal(compute_factors(panel, factors, cache=False), whole)
+
+
+def test_unobserved_and_infinite_cells_are_unknown(panel: Panel) -> None:
+    found = compute_factors(panel, [Careless()])[:, :, 0]
+    assert np.isnan(found[:, 0]).all()
+    np.testing.assert_array_equal(np.isfinite(found[:, 1:]), panel.observed[:, 1:])
+
+
+def test_computed_once(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    factors: list[Factor] = [Return(window=1), Volatility(window=5)]
+    first = compute_factors(panel, factors)
+    (description,) = (panel.path / "cache").glob("*.json")
+    assert json.loads(description.read_text())["factors"] == ["return_1", "volatility_5"]
+    assert not first.flags.writeable
+    monkeypatch.setattr(cache, "evaluate_factors", None)
+    np.testing.assert_array_equal(compute_factors(panel, factors), first)
+
+
+def test_another_definition_order_or_panel_has_another_key(
+    panel: Panel, market: Market, make_panel: MakePanel
+) -> None:
+    fields, observed = market
+    other = make_panel({**fields, "close": fields["close"] * 2.0}, observed)
+    keys = {
+        cache.cache_key(panel, [Return(window=1)]),
+        cache.cache_key(panel, [Return(window=2)]),
+        cache.cache_key(panel, [Volatility(window=2)]),
+        cache.cache_key(panel, [Return(window=1), Return(window=2)]),
+        cache.cache_key(panel, [Return(window=2), Return(window=1)]),
+        cache.cache_key(other, [Return(window=1)]),
+    }
+    assert len(keys) == 6
+    assert cache.cache_key(panel, [Return(window=1)]) in keys
+
+
+def test_a_failure_leaves_nothing_behind(panel: Panel) -> None:
+    with pytest.raises(RuntimeError, match="broken factor"):
+        compute_factors(panel, [Careless(fails=True)])
+    assert [path.name for path in (panel.path / "cache").iterdir() if path.suffix != ".lock"] in (
+        [],
+        [".lock"],
+    )
+    assert np.isfinite(compute_factors(panel, [Careless()])).any()
+
+
+def test_a_folder_that_cannot_be_written(panel: Panel) -> None:
+    (panel.path / "cache").write_text("a file is in the way")
+    with pytest.warns(UserWarning, match="cannot be kept in .*; they are computed in memory"):
+        found = compute_factors(panel, [Return(window=1)])
+    assert np.isfinite(found).any()
