@@ -15,6 +15,8 @@ from typing_extensions import override
 from quantlit.callbacks.predictions import PredictionWriter
 
 Scores = dict[str, float]
+HEADLINE = ("loss", "ic", "icir", "rank_ic", "rank_icir", "long_short")
+"""The scores that stand beside the hyperparameters."""
 
 
 class RunReport(Callback):
@@ -109,7 +111,11 @@ def _log_hyperparameters(trainer: Trainer, pl_module: LightningModule, scores: S
     for owner, key in ((datamodule, "data"), (pl_module, "model")):
         values = dict(getattr(owner, "hparams", {}) or {})
         parameters[key] = {k: v for k, v in values.items() if k not in {"spec", "_instantiator"}}
-    metrics = {f"final/{name}": value for name, value in scores.items() if name != "epoch"}
+    metrics = {
+        f"final/{name.replace('/', '_')}": value
+        for name, value in scores.items()
+        if name.partition("/")[2] in HEADLINE
+    }
     for logger in trainer.loggers:
         if isinstance(logger, TensorBoardLogger):
             logger.log_hyperparams(parameters, metrics, step=trainer.global_step)

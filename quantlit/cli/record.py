@@ -18,9 +18,10 @@ class RunConfig(SaveConfigCallback):
     def save_config(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Write the configuration as text for every TensorBoard logger."""
         text = self.parser.dump(self.config, skip_none=False)
+        command = trainer.state.fn.value if trainer.state.fn is not None else stage
         for logger in trainer.loggers:
             if isinstance(logger, TensorBoardLogger):
-                logger.experiment.add_text(f"config/{stage}", f"```yaml\n{text}\n```")
+                logger.experiment.add_text(f"config/{command}", f"```yaml\n{text}\n```")
 
     @staticmethod
     def dump(config: dict[str, Any]) -> str:

@@ -137,8 +137,7 @@ class PanelDataModule(LightningDataModule):
                 self._panel = Panel.open(source)
             else:
                 name = f"{type(source).__name__.lower()}-{source.fingerprint()[:12]}"
-                store = Path(self.cache_dir) / name
-                self._panel = Panel.open(store) if store.exists() else build_panel(source, store)
+                self._panel = build_panel(source, Path(self.cache_dir) / name)
         return self._panel
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import math
+import shutil
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +17,7 @@ import numpy.typing as npt
 import torch
 from filelock import FileLock
 
+from quantlit.core import ConfigError
 from quantlit.features import bars as bars_module
 from quantlit.features import kernels
 from quantlit.features.bars import Bars
@@ -31,8 +34,9 @@ def compute_factors(panel: Panel, factors: Sequence[Factor], *, cache: bool = Tr
     """All factors on every bar of a panel, from the cache beside its store where they are there.
 
     The cache's key is the panel's checksum and each factor's class, parameters and source module: a
-    change of any of them computes anew. A new file is written aside and renamed, one process at a
-    time. Where the store's folder cannot be written, the factors are computed in memory.
+    change of any of them computes anew (what that module imports is not looked at). A new file is
+    written aside and renamed, one process at a time. Where it cannot be written, for want of rights
+    or of space, the factors are computed in memory, with a warning.
 
     Args:
         panel: the store.
@@ -42,14 +46,19 @@ def compute_factors(panel: Panel, factors: Sequence[Factor], *, cache: bool = Tr
     Returns:
         ``[T, N, F]`` float32, read-only and memory-mapped if cached; NaN where a bar was not
         observed or a factor is unknown.
+
+    Raises:
+        ConfigError: if a factor's values have another shape than the bars.
     """
-    folder = panel.path / "cache"
     if not cache:
         return evaluate_factors(panel, factors)
+    folder = panel.path / "cache"
+    path = folder / f"factors-{cache_key(panel, factors)[:16]}.npy"
     try:
         folder.mkdir(exist_ok=True)
-        lock = FileLock(folder / ".lock")
-        lock.acquire()
+        with FileLock(folder / ".lock"):
+            if not path.exists():
+                _write(path, panel, factors)
     except OSError as error:
         warnings.warn(
             f"The factors cannot be kept in {folder} ({error}); they are computed in memory.",
@@ -57,12 +66,6 @@ def compute_factors(panel: Panel, factors: Sequence[Factor], *, cache: bool = Tr
             stacklevel=2,
         )
         return evaluate_factors(panel, factors)
-    try:
-        path = folder / f"factors-{cache_key(panel, factors)[:16]}.npy"
-        if not path.exists():
-            _write(path, panel, factors)
-    finally:
-        lock.release()
     features: Features = np.load(path, mmap_mode="r")
     return features
 
@@ -102,17 +105,24 @@ def _run(panel: Panel, factors: Sequence[Factor], start: int, stop: int, out: Fe
     fields = sorted({field for factor in factors for field in factor.fields})
     bars = Bars({name: panel.field(name)[rows] for name in fields}, panel.observed[rows])
     keep = slice(start - first, None)
-    seen = bars.observed[keep]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for column, factor in enumerate(factors):
-            values = factor.compute(bars)[keep].astype(np.float32)
-            out[start:stop, :, column] = np.where(seen & np.isfinite(values), values, np.nan)
+            values = np.asarray(factor.compute(bars), dtype=np.float64)
+            if values.shape != bars.observed.shape:
+                raise ConfigError(
+                    f"The factor {factor.name} gave values of shape {values.shape} for bars of "
+                    f"shape {bars.observed.shape}; compute must return [T, N]."
+                )
+            kernels.store(values[keep], bars.observed[keep], out[start:stop, :, column])
 
 
 def _write(path: Path, panel: Panel, factors: Sequence[Factor]) -> None:
     """Compute into a file aside, describe it in JSON beside it, and rename."""
     aside = path.with_suffix(".partial")
     shape = (*panel.observed.shape, len(factors))
+    needed, free = 4 * math.prod(shape), shutil.disk_usage(path.parent).free
+    if needed > free:  # a full disk under a memory-mapped file would kill the process
+        raise OSError(f"{needed:,} bytes are needed, and the disk has {free:,} left")
     out = np.lib.format.open_memmap(aside, mode="w+", dtype=np.float32, shape=shape)
     try:
         evaluate_factors(panel, factors, out)

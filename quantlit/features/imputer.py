@@ -45,14 +45,14 @@ class Imputer(Transform):
     def forward(self, features: Tensor, observed: Tensor) -> Tensor:
         """``[..., L, N, F]`` without NaN, or ``[..., L, N, 2 F]`` with flags."""
         unknown = ~features.isfinite()
-        known_now = features.masked_fill(unknown, torch.nan)
-        filled = known_now
-        for _ in range(self.max_age):
-            previous = torch.cat(
-                [torch.full_like(filled[..., :1, :, :], torch.nan), filled[..., :-1, :, :]], dim=-3
-            )
-            filled = torch.where(filled.isnan(), previous, filled)
-        filled = torch.where(filled.isnan(), cross_sectional_median(known_now), filled)
+        known = features.masked_fill(unknown, torch.nan)
+        filled = known
+        age = 0
+        while age < self.max_age:  # fills of up to age + 1 bars, from bars filled up to age
+            step = min(age + 1, self.max_age - age)
+            filled = torch.where(filled.isnan(), _lag(filled, step), filled)
+            age += step
+        filled = torch.where(filled.isnan(), cross_sectional_median(known), filled)
         filled = torch.where(filled.isnan(), 0.0, filled)
         return torch.cat([filled, unknown.to(filled.dtype)], dim=-1) if self.flag else filled
 
@@ -66,8 +66,14 @@ def cross_sectional_median(features: Tensor) -> Tensor:
     Returns:
         ``[..., 1, F]``, the mean of the two middle values where their number is even.
     """
-    ordered = features.transpose(-1, -2).sort(-1).values  # NaN comes last
-    count = ordered.isfinite().sum(-1, keepdim=True)
-    lower = ordered.gather(-1, ((count - 1) // 2).clamp(min=0))
-    upper = ordered.gather(-1, (count // 2).clamp(max=ordered.shape[-1] - 1))
-    return ((lower + upper) / 2).transpose(-1, -2)
+    values = features.transpose(-1, -2).contiguous()
+    lower, upper = values.nanmedian(-1).values, -(-values).nanmedian(-1).values
+    return ((lower + upper) / 2).unsqueeze(-2)
+
+
+def _lag(features: Tensor, bars: int) -> Tensor:
+    """``features [..., L, N, F]`` of so many bars ago; NaN in the first bars."""
+    length = features.shape[-3]
+    bars = min(bars, length)
+    first = torch.full_like(features[..., :bars, :, :], torch.nan)
+    return torch.cat([first, features[..., : length - bars, :, :]], dim=-3)

@@ -67,7 +67,7 @@ def rolling_mean(x: Array, window: int, min_count: int) -> Array:
     out = np.empty_like(x)
     count = np.empty(n_assets)
     for t in range(n_bars):
-        _mean_row(x, x, t, window, out[t], count)
+        _mean_row(x, t, window, out[t], count)
         for i in range(n_assets):
             if count[i] < min_count:
                 out[t, i] = np.nan
@@ -89,7 +89,7 @@ def rolling_std(x: Array, window: int, min_count: int) -> Array:
     count = np.empty(n_assets)
     squares = np.empty(n_assets)
     for t in range(n_bars):
-        _mean_row(x, x, t, window, mean, count)
+        _mean_row(x, t, window, mean, count)
         squares[:] = 0.0
         for s in range(max(0, t - window + 1), t + 1):
             for i in range(n_assets):
@@ -119,7 +119,7 @@ def rolling_skewness(x: Array, window: int, min_count: int) -> Array:
     squares = np.empty(n_assets)
     cubes = np.empty(n_assets)
     for t in range(n_bars):
-        _mean_row(x, x, t, window, mean, count)
+        _mean_row(x, t, window, mean, count)
         squares[:] = 0.0
         cubes[:] = 0.0
         for s in range(max(0, t - window + 1), t + 1):
@@ -182,23 +182,24 @@ def rolling_comoments(x: Array, y: Array, window: int, min_count: int) -> Array:
         rounding of zero (see SPREAD_FLOOR) is exactly 0.
     """
     n_bars, n_assets = x.shape
+    pairs = x + y
+    x = np.where(pairs == pairs, x, np.nan)
+    y = np.where(pairs == pairs, y, np.nan)
     out = np.zeros((3, n_bars, n_assets))
     count = np.empty(n_assets)
     mean_x = np.empty(n_assets)
     mean_y = np.empty(n_assets)
     for t in range(n_bars):
-        _mean_row(x, y, t, window, mean_x, count)
-        _mean_row(y, x, t, window, mean_y, count)
         xx, yy, xy = out[0, t], out[1, t], out[2, t]
+        _mean_row(x, t, window, mean_x, count)
+        _mean_row(y, t, window, mean_y, count)
         for s in range(max(0, t - window + 1), t + 1):
             for i in range(n_assets):
                 gap_x = x[s, i] - mean_x[i]
                 gap_y = y[s, i] - mean_y[i]
-                product = gap_x * gap_y
-                known = product == product
-                xx[i] += gap_x * gap_x if known else 0.0
-                yy[i] += gap_y * gap_y if known else 0.0
-                xy[i] += product if known else 0.0
+                xx[i] += gap_x * gap_x if gap_x == gap_x else 0.0
+                yy[i] += gap_y * gap_y if gap_y == gap_y else 0.0
+                xy[i] += gap_x * gap_y if gap_x == gap_x else 0.0
         for i in range(n_assets):
             n = count[i] if count[i] >= max(min_count, 2) else np.nan
             xx[i] = _without_rounding(xx[i] / n, mean_x[i])
@@ -208,23 +209,35 @@ def rolling_comoments(x: Array, y: Array, window: int, min_count: int) -> Array:
 
 
 @compiled
+def store(values: Array, observed: npt.NDArray[np.bool_], out: npt.NDArray[np.float32]) -> None:
+    """Write values into a column of a feature array; NaN where not observed or not finite.
+
+    Args:
+        values: ``[T, N]`` values.
+        observed: ``[T, N]`` bool, the bar was really seen.
+        out: ``[T, N]`` float32, a strided view.
+    """
+    for t in range(values.shape[0]):
+        for i in range(values.shape[1]):
+            value = np.float32(values[t, i])
+            out[t, i] = value if observed[t, i] and np.isfinite(value) else np.float32(np.nan)
+
+
+@compiled
 def _without_rounding(variance: float, mean: float) -> float:
     """The variance, or exactly 0 where it is within rounding of it."""
     return 0.0 if variance <= SPREAD_FLOOR * mean * mean else variance
 
 
 @compiled
-def _mean_row(x: Array, other: Array, t: int, window: int, mean: Array, count: Array) -> None:
-    """Mean of ``x`` over the window that ends at row t, where ``other`` is known too.
-
-    Fills ``mean [N]`` and ``count [N]``; 0 / 0 is NaN.
-    """
+def _mean_row(x: Array, t: int, window: int, mean: Array, count: Array) -> None:
+    """Fill ``mean [N]`` and ``count [N]`` for the window that ends at row t (0 / 0 is NaN)."""
     mean[:] = 0.0
     count[:] = 0.0
     for s in range(max(0, t - window + 1), t + 1):
         for i in range(len(mean)):
-            known = (x[s, i] == x[s, i]) & (other[s, i] == other[s, i])
-            mean[i] += x[s, i] if known else 0.0
-            count[i] += 1.0 if known else 0.0
+            value = x[s, i]
+            mean[i] += value if value == value else 0.0
+            count[i] += 1.0 if value == value else 0.0
     for i in range(len(mean)):
         mean[i] /= count[i]

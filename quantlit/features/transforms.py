@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +15,7 @@ from quantlit.core import LookAheadError
 FitRange = tuple[str, str]
 
 
-class Transform(nn.Module):
+class Transform(nn.Module, ABC):
     """Maps features to features, from each bar and ``lookback`` earlier ones, never later ones.
 
     This base needs no fit; :class:`FittedTransform` does. An unknown value (NaN) stays unknown,
@@ -46,7 +46,6 @@ class Transform(nn.Module):
         Returns:
             ``[..., L, N, F']`` float32.
         """
-        raise NotImplementedError
 
 
 class FittedTransform(Transform):
@@ -97,7 +96,6 @@ class FittedTransform(Transform):
         fit_range: FitRange,
     ) -> None:
         """Fill the buffers."""
-        raise NotImplementedError
 
     def check_fitted(self) -> None:
         """Refuse to transform without statistics.

@@ -55,9 +55,7 @@ def day(position: int) -> str:
 
 def split() -> DateSplit:
     """Train 0 to 89, valid 90 to 119, test 120 to 159."""
-    return DateSplit(
-        train=(day(0), day(89)), valid=(day(90), day(119)), test=(day(120), day(159))
-    )
+    return DateSplit(train=(day(0), day(89)), valid=(day(90), day(119)), test=(day(120), day(159)))
 
 
 def transforms() -> list[Transform]:

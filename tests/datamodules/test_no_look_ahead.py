@@ -11,6 +11,7 @@ import pytest
 import torch
 from small_market import DATES, N, T, W, datamodule, random_bars
 
+from quantlit.core import PanelSpec
 from quantlit.datamodules import PanelDataModule, PanelTensors
 from quantlit.forecasters import LSTMForecaster
 
@@ -61,18 +62,18 @@ def _forecasts(tensors: PanelTensors, last: int) -> torch.Tensor:
     return torch.cat(out)[: last - W + 2]
 
 
-def datamodule_spec(tensors: PanelTensors):  # type: ignore[no-untyped-def]  # a plain dict
-    return {
-        "n_features": tensors.features.shape[2],
-        "window": W,
-        "n_assets": N,
-        "horizons": [1, 3],
-        "delay": 1,
-        "standardise": "zscore",
-        "bars_per_year": 252.0,
-        "factors": [],
-        "symbols": [],
-    }
+def datamodule_spec(tensors: PanelTensors) -> PanelSpec:
+    return PanelSpec(
+        n_features=tensors.features.shape[2],
+        window=W,
+        n_assets=N,
+        horizons=[1, 3],
+        delay=1,
+        standardise="zscore",
+        bars_per_year=252.0,
+        factors=[],
+        symbols=[],
+    )
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,17 @@ import pytest
 import torch
 from small_market import DATES, N, T, W, datamodule, day, random_bars
 
-from quantlit.core import CheckpointError, ConfigError, LookAheadError, TimeContinuityError
-from quantlit.core import PanelBatch
+from quantlit.core import (
+    CheckpointError,
+    ConfigError,
+    LookAheadError,
+    PanelBatch,
+    TimeContinuityError,
+)
 from quantlit.datamodules import BlockDataset, PanelDataModule
 from quantlit.datamodules.assembly import observed_share
 from quantlit.features import Imputer, InverseVolatility, LabelSpec
+from quantlit.panel import FrameSource
 from quantlit.samplers import DateSplit, padding
 
 
@@ -96,7 +102,8 @@ def test_a_padding_block_is_masked_and_dateless(data: PanelDataModule) -> None:
 def test_valid_needs_the_bar_the_universe_and_enough_of_the_window(tmp_path: Path) -> None:
     frame = random_bars(missing=0.0)
     frame["member"] = (frame["symbol"] != "S05").astype(float)
-    module = datamodule(frame, tmp_path, universe="member", min_observed=0.5)
+    source = FrameSource(frame, extra=["member"])
+    module = datamodule(frame, tmp_path, panel=source, universe="member", min_observed=0.5)
     module.setup("fit")
     valid = module.tensors().valid
     assert not valid[:, 5].any()

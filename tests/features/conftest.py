@@ -27,7 +27,7 @@ class ArraySource(PanelSource):
         """The arrays."""
         n_bars, n_assets = self.observed.shape
         return RawPanel(
-            dates=pd.bdate_range("2020-01-01", periods=n_bars).to_numpy(),
+            dates=pd.bdate_range("2020-01-01", periods=n_bars).to_numpy("datetime64[ns]"),
             symbols=[f"S{i}" for i in range(n_assets)],
             fields=list(self.fields),
             values=np.stack(list(self.fields.values()), axis=-1).astype(np.float32),

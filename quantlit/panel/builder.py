@@ -1,0 +1,172 @@
+"""build_panel: from a source to a store on disk, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from filelock import FileLock
+
+from quantlit.core import PanelError
+from quantlit.panel.calendar import bars_per_year, session_ids
+from quantlit.panel.manifest import MANIFEST, ArrayEntry, Manifest, file_sha256, read_manifest
+from quantlit.panel.paths import expand_path
+from quantlit.panel.sources.base import PanelSource, RawPanel
+from quantlit.panel.store import Panel
+
+
+def build_panel(source: PanelSource, path: str | Path, overwrite: bool = False) -> Panel:
+    """Load a source and keep it as a store; a store made from the same source is opened as it is.
+
+    The store is written into a folder beside ``path``, flushed to disk and renamed: a crash leaves
+    the store that was there before, or none. Where several processes build at once, one does it and
+    the others open what it made.
+
+    Args:
+        source: where the bars come from.
+        path: the store's folder; ``~`` and environment variables are filled in.
+        overwrite: replace a store that is there already, even one made from the same source.
+
+    Returns:
+        The store, opened.
+
+    Raises:
+        DataError: if the source's data are wrong; nothing is written.
+        PanelError: if something else is at ``path``, or it cannot be written.
+        ConfigError: if the path names an environment variable that is not set.
+    """
+    folder = expand_path(path)
+    fingerprint = source.fingerprint()
+    with _locked(folder):
+        _recover(folder)
+        if not _is_up_to_date(folder, fingerprint, overwrite=overwrite):
+            raw = source.load()
+            raw.check()
+            try:
+                _write(raw, source.describe(), fingerprint, _aside(folder))
+                _move_into_place(folder)
+            except OSError as error:
+                raise _cannot_write(folder, error) from error
+            finally:
+                shutil.rmtree(_aside(folder), ignore_errors=True)
+    return Panel.open(folder)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Be the only process that builds at ``folder``; wait for another one to finish."""
+    lock = FileLock(folder.parent / f".{folder.name}.lock")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except OSError as error:
+        raise _cannot_write(folder, error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _cannot_write(folder: Path, error: OSError) -> PanelError:
+    return PanelError(
+        f"{folder}: the panel store cannot be written ({error}). Check the disk's space and the "
+        "folder's permissions, or choose another output."
+    )
+
+
+def _aside(folder: Path) -> Path:
+    """Where a store is written before it is whole."""
+    return folder.parent / f".{folder.name}.partial"
+
+
+def _old(folder: Path) -> Path:
+    """Where the store before waits while the new one is moved into its place."""
+    return folder.parent / f".{folder.name}.old"
+
+
+def _recover(folder: Path) -> None:
+    """Clear what a crash may have left; only the holder of the lock may call it."""
+    shutil.rmtree(_aside(folder), ignore_errors=True)
+    old = _old(folder)
+    if old.exists() and not folder.exists():
+        old.replace(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_up_to_date(folder: Path, fingerprint: str, *, overwrite: bool) -> bool:
+    """Whether the store at ``folder`` can stay; raise if what is there must not be replaced."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return False
+    if not (folder / MANIFEST).is_file():
+        raise PanelError(
+            f"{folder}: there is something here that is not a panel store; it is left alone. "
+            "Choose another output."
+        )
+    if overwrite:
+        return False
+    if read_manifest(folder).fingerprint == fingerprint:
+        return True
+    raise PanelError(
+        f"{folder}: there is a panel store here already, made from another source, other settings "
+        "or older files. Give --overwrite true to replace it, or choose another output."
+    )
+
+
+def _write(raw: RawPanel, source: dict[str, str], fingerprint: str, folder: Path) -> None:
+    """Write and flush every file of the store, the manifest last."""
+    folder.mkdir()
+    sessions = session_ids(raw.dates)
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "values": raw.values,
+        "observed": raw.observed,
+        "dates": raw.dates,
+        "sessions": sessions,
+    }
+    manifest = Manifest(
+        fields=list(raw.fields),
+        symbols=list(raw.symbols),
+        bars_per_year=bars_per_year(sessions),
+        arrays={name: _write_array(folder / f"{name}.npy", a) for name, a in arrays.items()},
+        source=source,
+        fingerprint=fingerprint,
+    )
+    path = folder / MANIFEST
+    path.write_text(manifest.dumps(), encoding="utf-8")
+    _flush(path)
+    _flush(folder)
+
+
+def _write_array(path: Path, array: npt.NDArray[Any]) -> ArrayEntry:
+    np.save(path, np.ascontiguousarray(array), allow_pickle=False)
+    _flush(path)
+    return ArrayEntry(
+        shape=array.shape,
+        dtype=str(array.dtype),
+        bytes=path.stat().st_size,
+        sha256=file_sha256(path),
+    )
+
+
+def _flush(path: Path) -> None:
+    """Make the operating system write a file, or a folder's entries, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _move_into_place(folder: Path) -> None:
+    """Rename the finished store; the one before waits aside and is removed last."""
+    old = _old(folder)
+    if folder.exists():
+        folder.replace(old)
+    _aside(folder).replace(folder)
+    _flush(folder.parent)
+    shutil.rmtree(old, ignore_errors=True)
