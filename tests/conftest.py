@@ -33,3 +33,30 @@ def data_dir() -> Path:
 def oracles_dir() -> Path:
     """The folder of other projects' results named by QUANTLIT_ORACLES."""
     return _folder_from_environment("QUANTLIT_ORACLES")
+
+
+@pytest.fixture(scope="session")
+def tiny_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A panel store made by `quantlit prepare`: 170 dates, 14 assets, a planted signal."""
+    from tiny_run import PREPARE, run
+
+    folder = tmp_path_factory.mktemp("tiny") / "store"
+    assert run(*PREPARE, "--output", folder) == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_config(tiny_store: Path) -> Path:
+    """A YAML that trains on the tiny store for two epochs; runs go beside it."""
+    from tiny_run import config, write
+
+    return write(tiny_store.parent / "tiny.yaml", config(tiny_store, tiny_store.parent / "runs"))
+
+
+@pytest.fixture(scope="session")
+def fitted_run(tiny_config: Path) -> Path:
+    """The folder of one finished `quantlit fit`. Treat it as read-only: copy it to write there."""
+    from tiny_run import run
+
+    assert run("fit", "--config", tiny_config) == 0
+    return tiny_config.parent / "runs" / "tiny" / "version_0"

@@ -7,7 +7,6 @@ from typing import Any
 
 from lightning import LightningDataModule, LightningModule
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
-from lightning.pytorch.utilities.warnings import PossibleUserWarning
 
 # Imported so that configs may use short class names, and so that Lightning finds the classes that a
 # checkpoint names.
@@ -88,8 +87,10 @@ def _quieten() -> None:
     """Silence what a user can do nothing about, and advice that does not hold for views."""
     # torchdata 0.11 calls torch.set_vital, which torch 2.13 deprecates.
     warnings.filterwarnings("ignore", message="'set_vital' is deprecated", category=UserWarning)
+    # Lightning 2.6 calls jsonargparse by names that its version 4.49 deprecates.
+    warnings.filterwarnings(
+        "ignore", category=DeprecationWarning, module=r"lightning\.pytorch\.cli"
+    )
     # Lightning 2.6 asks torch 2.13's pytree in a way that it deprecates.
     warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.* is deprecated")
-    warnings.filterwarnings(
-        "ignore", message=".*does not have many workers.*", category=PossibleUserWarning
-    )
+    warnings.filterwarnings("ignore", message=".*does not have many workers.*")

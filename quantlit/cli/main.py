@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from collections.abc import Callable, Sequence
 
 from quantlit.core import QuantlitError
 
+COMMANDS = ("prepare", "fit", "validate", "test", "predict")
 USAGE = """usage: quantlit COMMAND [options]
 
 commands:
@@ -32,6 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(f"quantlit {__version__}")
         return 0
+    if args[0] not in COMMANDS:
+        near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        print(f"quantlit: there is no command {args[0]!r}.{hint}\n\n{USAGE}", file=sys.stderr)
+        return 2
     try:
         _command(args[0])(args)
     except QuantlitError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 from jsonargparse import ArgumentParser
 
 from quantlit.panel import PanelSource, build_panel
@@ -21,8 +22,8 @@ def run(args: list[str]) -> None:
     )
     config = parser.instantiate(parser.parse_args(args[1:]))
     panel = build_panel(config.source, config.output, overwrite=config.overwrite)
-    dates, assets = len(panel.dates), len(panel.symbols)
     print(
-        f"{panel.path}: {dates} bars from {panel.dates[0]} to {panel.dates[-1]}, {assets} assets, "
-        f"fields {', '.join(panel.fields)}, {panel.observed.mean():.1%} observed."
+        f"{panel.path}: {len(panel.dates)} bars from {pd.Timestamp(panel.dates[0])} to "
+        f"{pd.Timestamp(panel.dates[-1])}, {len(panel.symbols)} assets, fields "
+        f"{', '.join(panel.fields)}; {panel.observed.mean():.1%} of all cells observed."
     )

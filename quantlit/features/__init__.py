@@ -22,6 +22,7 @@ from quantlit.features.transforms import FittedTransform, Transform
 from quantlit.features.volume_factors import (
     DayPosition,
     DayRange,
+    DollarVolume,
     Illiquidity,
     IntradayReturn,
     OvernightReturn,
@@ -45,6 +46,7 @@ __all__ = [
     "DayPosition",
     "DayRange",
     "Distance",
+    "DollarVolume",
     "Factor",
     "FittedTransform",
     "Illiquidity",

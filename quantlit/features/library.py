@@ -19,6 +19,7 @@ from quantlit.features.price_factors import (
 from quantlit.features.volume_factors import (
     DayPosition,
     DayRange,
+    DollarVolume,
     Illiquidity,
     IntradayReturn,
     OvernightReturn,
@@ -57,6 +58,8 @@ def factor_sets() -> dict[str, list[Factor]]:
             VolumeCorrelation(window=20),
             VolumeReturnCorrelation(window=20),
             Illiquidity(window=20),
+            DollarVolume(window=5),
+            DollarVolume(window=20),
         ],
     }
 

@@ -170,6 +170,18 @@ class Illiquidity(WindowFactor):
         return log(rolling_mean(impact, self.window, self.min_count))
 
 
+@dataclass(frozen=True, kw_only=True)
+class DollarVolume(WindowFactor):
+    """Logarithm of the mean money traded per bar: how large and liquid an asset is."""
+
+    stem: ClassVar[str] = "dollar_volume"
+    fields: ClassVar[tuple[str, ...]] = ("close", "volume")
+
+    def compute(self, bars: Bars) -> Array:
+        """``log(mean(close * volume))``."""
+        return log(rolling_mean(bars["close"] * bars["volume"], self.window, self.min_count))
+
+
 def correlation(moments: Array) -> Array:
     """Pearson correlation in [-1, 1] from ``[3, T, N]`` variances and covariance."""
     return np.clip(ratio(moments[2], np.sqrt(moments[0] * moments[1])), -1.0, 1.0)

@@ -54,7 +54,7 @@ def panel(market: Market, make_panel: MakePanel) -> Panel:
 def test_values_are_those_of_the_factors(panel: Panel, market: Market) -> None:
     factors = resolve_factors(["price_volume"], panel.fields)
     found = compute_factors(panel, factors)
-    assert found.shape == (150, 9, 27)
+    assert found.shape == (150, 9, len(factors))
     assert found.dtype == np.float32
     fields, observed = market
     bars = Bars(fields, observed)

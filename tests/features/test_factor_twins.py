@@ -155,6 +155,10 @@ def _illiquidity(frames: Frames, window: int) -> pd.DataFrame:
     return _log(_rolling(_returns(frames).abs() / money, window).mean())
 
 
+def _dollar_volume(frames: Frames, window: int) -> pd.DataFrame:
+    return _log(_rolling(frames["close"] * frames["volume"], window).mean())
+
+
 TWINS: dict[str, Twin] = {
     "return": _return,
     "volatility": _volatility,
@@ -174,6 +178,7 @@ TWINS: dict[str, Twin] = {
     "volume_correlation": _volume_correlation,
     "volume_return_correlation": _volume_return_correlation,
     "illiquidity": _illiquidity,
+    "dollar_volume": _dollar_volume,
 }
 
 

@@ -95,7 +95,7 @@ def test_impossible_ranges_are_refused(ranges: dict[str, tuple[str, str]], messa
         "test": ("2020-04-02", "2020-06-01"),
     }
     with pytest.raises(ConfigError, match=message):
-        DateSplit(**{**good, **ranges})
+        DateSplit(**{**good, **ranges}, embargo=0)
 
 
 def test_a_split_outside_the_calendar_names_the_panels_dates() -> None:
