@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from jaxtyping import install_import_hook
+
+if TYPE_CHECKING:
+    from suspended_market import Fields, MakePanel
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -60,3 +66,19 @@ def fitted_run(tiny_config: Path) -> Path:
 
     assert run("fit", "--config", tiny_config) == 0
     return tiny_config.parent / "runs" / "tiny" / "version_0"
+
+
+@pytest.fixture
+def make_panel(tmp_path: Path) -> MakePanel:
+    """Builds a store from fields and ``observed``."""
+    from suspended_market import panel_maker
+
+    return panel_maker(tmp_path)
+
+
+@pytest.fixture
+def market() -> tuple[Fields, npt.NDArray[np.bool_]]:
+    """Bars of 9 assets with suspensions, quiet days and a late listing."""
+    from suspended_market import suspended_market
+
+    return suspended_market()

@@ -214,7 +214,7 @@ class PanelDataModule(LightningDataModule):
 
     def _features(self) -> Tensor:
         assert self._raw is not None  # setup computed the factors
-        return self.pipeline.apply(self._raw, self.panel.observed)
+        return self.pipeline.transform_panel(self._raw, self.panel.observed)
 
     # ---------------------------------------------------------------------- loaders
 

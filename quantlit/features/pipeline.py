@@ -69,7 +69,7 @@ class TransformPipeline(FittedTransform):
             features = step(features, observed)
         return torch.where(features.isfinite(), features, 0.0)
 
-    def apply(  # type: ignore[override]  # nn.Module.apply visits submodules, which nobody needs here
+    def transform_panel(
         self, features: npt.NDArray[np.float32], observed: npt.NDArray[np.bool_]
     ) -> Tensor:
         """Transform a whole panel, in runs of dates: memory beyond the result is bounded.

@@ -109,9 +109,7 @@ def test_predict_forecasts_dates_that_have_no_label_yet(own_run: Path) -> None:
     assert last["forecast"].notna().all()
 
 
-def test_a_second_fit_gets_a_folder_of_its_own(
-    tiny_store: Path, tmp_path: Path
-) -> None:
+def test_a_second_fit_gets_a_folder_of_its_own(tiny_store: Path, tmp_path: Path) -> None:
     file = write(tmp_path / "c.yaml", config(tiny_store, tmp_path / "runs", trainer__max_epochs=1))
     for _ in range(2):
         assert run("fit", "--config", file) == 0

@@ -91,9 +91,7 @@ def _merged(base: Any, top: Any) -> Any:
     return {**base, **{key: _merged(base.get(key), value) for key, value in top.items()}}
 
 
-def test_a_list_replaces_and_a_plus_appends(
-    parsed: Any, tiny_config: Path, tmp_path: Path
-) -> None:
+def test_a_list_replaces_and_a_plus_appends(parsed: Any, tiny_config: Path, tmp_path: Path) -> None:
     entry = [{"class_path": "lightning.pytorch.callbacks.Timer"}]
     replaced = write(tmp_path / "replace.yaml", {"trainer": {"callbacks": entry}})
     appended = write(tmp_path / "append.yaml", {"trainer": {"callbacks+": entry}})

@@ -40,9 +40,7 @@ def test_a_checkpoint_of_other_factors(
     assert "Use the configuration it was trained with" in found
 
 
-def test_a_checkpoint_of_another_panel_warns_and_goes_on(
-    fitted_run: Path, tmp_path: Path
-) -> None:
+def test_a_checkpoint_of_another_panel_warns_and_goes_on(fitted_run: Path, tmp_path: Path) -> None:
     assert run(*PREPARE, "--source.seed", "1", "--output", tmp_path / "other") == 0
     with pytest.warns(UserWarning, match="trained on a panel with checksum .* of other data"):
         code = run(
@@ -109,9 +107,7 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     assert issubclass(CheckpointError, QuantlitError)
 
 
-def test_a_misspelt_key_is_named(
-    capsys: pytest.CaptureFixture[str], tiny_config: Path
-) -> None:
+def test_a_misspelt_key_is_named(capsys: pytest.CaptureFixture[str], tiny_config: Path) -> None:
     with pytest.raises(SystemExit) as stopped:
         run("fit", "--config", tiny_config, "--data.init_args.windwo", "3")
     assert stopped.value.code == 2

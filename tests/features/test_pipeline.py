@@ -57,7 +57,7 @@ def test_each_step_is_fitted_on_the_output_of_the_one_before(
     panel: tuple[Array, npt.NDArray[np.bool_]],
 ) -> None:
     features, observed = panel
-    found = _fitted(features, observed).apply(features, observed)
+    found = _fitted(features, observed).transform_panel(features, observed)
     winsorise, zscore, robust, *imputers = _steps()
     mask = torch.from_numpy(observed)
     assert isinstance(winsorise, Winsorise)
@@ -79,10 +79,10 @@ def test_runs_leave_no_trace(
     values: int, panel: tuple[Array, npt.NDArray[np.bool_]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     transforms = _fitted(*panel)
-    whole = transforms.apply(*panel)
+    whole = transforms.transform_panel(*panel)
     monkeypatch.setattr(pipeline, "CHUNK_VALUES", values)
-    assert torch.equal(transforms.apply(*panel), whole)
-    assert torch.equal(_fitted(*panel).apply(*panel), whole)
+    assert torch.equal(transforms.transform_panel(*panel), whole)
+    assert torch.equal(_fitted(*panel).transform_panel(*panel), whole)
 
 
 def test_names_and_lookback() -> None:
@@ -94,14 +94,16 @@ def test_names_and_lookback() -> None:
 
 def test_no_look_ahead(panel: tuple[Array, npt.NDArray[np.bool_]]) -> None:
     features, observed = panel
-    whole = _fitted(features, observed).apply(features, observed)
+    whole = _fitted(features, observed).transform_panel(features, observed)
     for date in (50, 63, 78):
         for garbage in (np.nan, 1e6):
             poisoned, seen = features.copy(), observed.copy()
             poisoned[date + 1 :], seen[date + 1 :] = garbage, True
-            found = _fitted(poisoned, seen).apply(poisoned, seen)
+            found = _fitted(poisoned, seen).transform_panel(poisoned, seen)
             assert torch.equal(found[: date + 1], whole[: date + 1])
-        short = _fitted(features, observed).apply(features[: date + 1], observed[: date + 1])
+        short = _fitted(features, observed).transform_panel(
+            features[: date + 1], observed[: date + 1]
+        )
         assert torch.equal(short, whole[: date + 1])
 
 
@@ -112,7 +114,8 @@ def test_a_fit_on_all_dates_would_be_seen(panel: tuple[Array, npt.NDArray[np.boo
     leaky.fit(features, observed, fit_range=RANGE)
     other.fit(np.where(np.arange(80)[:, None, None] > 63, 1e6, features), observed, fit_range=RANGE)
     assert not torch.equal(
-        leaky.apply(features, observed)[:63], other.apply(features, observed)[:63]
+        leaky.transform_panel(features, observed)[:63],
+        other.transform_panel(features, observed)[:63],
     )
 
 
@@ -122,7 +125,7 @@ def test_fitted_exactly_once(panel: tuple[Array, npt.NDArray[np.bool_]]) -> None
     assert transforms.fit_range is None
     assert not transforms.fitted
     with pytest.raises(LookAheadError, match="TransformPipeline was never fitted"):
-        transforms.apply(features, observed)
+        transforms.transform_panel(features, observed)
     transforms.fit(features, observed, fit_range=RANGE)
     with pytest.raises(LookAheadError, match="TransformPipeline was fitted on 2020-01-02"):
         transforms.fit(features, observed, fit_range=RANGE)
@@ -137,7 +140,7 @@ def test_state_round_trip(panel: tuple[Array, npt.NDArray[np.bool_]]) -> None:
     other.load_state_dict(torch.load(file, weights_only=True))
     assert other.fitted
     assert other.fit_range == RANGE
-    assert torch.equal(other.apply(*panel), transforms.apply(*panel))
+    assert torch.equal(other.transform_panel(*panel), transforms.transform_panel(*panel))
     with pytest.raises(LookAheadError):
         other.fit(*panel, fit_range=RANGE)
 
@@ -145,7 +148,7 @@ def test_state_round_trip(panel: tuple[Array, npt.NDArray[np.bool_]]) -> None:
 def test_read_only_memory_is_welcome(panel: tuple[Array, npt.NDArray[np.bool_]]) -> None:
     features, observed = panel
     features.flags.writeable = observed.flags.writeable = False
-    assert _fitted(features, observed).apply(features, observed).isfinite().all()
+    assert _fitted(features, observed).transform_panel(features, observed).isfinite().all()
 
 
 def test_without_transforms_unknown_becomes_zero(
@@ -155,4 +158,4 @@ def test_without_transforms_unknown_becomes_zero(
     transforms = TransformPipeline([])
     transforms.fit(features, observed, fit_range=RANGE)
     wanted = np.where(np.isfinite(features), features, 0.0)
-    np.testing.assert_array_equal(transforms.apply(features, observed).numpy(), wanted)
+    np.testing.assert_array_equal(transforms.transform_panel(features, observed).numpy(), wanted)

@@ -25,7 +25,7 @@ def test_the_planted_signal_is_found(tmp_path: Path) -> None:
     transforms = TransformPipeline([CrossSectionalRankGaussian()])
     raw = compute_factors(panel, resolve_factors(["day_position", "return_5"], panel.fields))
     transforms.fit(raw, panel.observed, fit_range=("", ""))
-    signal, other = transforms.apply(raw, panel.observed).unbind(-1)
+    signal, other = transforms.transform_panel(raw, panel.observed).unbind(-1)
 
     def rank_ic(scores: torch.Tensor, delay: int) -> float:
         label = torch.from_numpy(forward_returns(panel, LabelSpec(delay=delay))[..., 0])

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pytest
 
 from quantlit.panel import Panel, PanelSource, RawPanel, build_panel
 
@@ -39,8 +38,7 @@ class ArraySource(PanelSource):
         return "arrays"
 
 
-@pytest.fixture
-def make_panel(tmp_path: Path) -> MakePanel:
+def panel_maker(tmp_path: Path) -> MakePanel:
     """Builds a store from fields and ``observed``."""
     built = iter(range(100))
 
@@ -50,8 +48,7 @@ def make_panel(tmp_path: Path) -> MakePanel:
     return make
 
 
-@pytest.fixture
-def market() -> tuple[Fields, npt.NDArray[np.bool_]]:
+def suspended_market() -> tuple[Fields, npt.NDArray[np.bool_]]:
     """Fields and ``observed`` of 150 bars and 9 assets.
 
     Asset 0 is suspended for 30 bars and asset 2 for 7, asset 1 never moves, asset 3 is listed late,
