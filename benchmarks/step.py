@@ -111,9 +111,7 @@ def measure(path: Path, intervals: int) -> StepTimes:
                 "--trainer.callbacks+=_beside.Beside",
             ]
         )
-    [beside] = [
-        callback for callback in cli.trainer.callbacks if isinstance(callback, Beside)
-    ]
+    [beside] = [callback for callback in cli.trainer.callbacks if isinstance(callback, Beside)]
     block, assets = cli.datamodule.block, len(cli.datamodule.panel.symbols)
     return StepTimes(typical(beside.fit), typical(beside.bare), block * assets)
 
@@ -132,7 +130,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
     parser.add_argument("--folder", type=Path, help="keep the panel here; default: nowhere")
     args = parser.parse_args()
-    assets, dates = (12, 400) if args.quick else (300, 2500)
+    assets, dates = (12, 1000) if args.quick else (300, 2500)
     torch.set_num_threads(os.cpu_count() or 1)
     with tempfile.TemporaryDirectory() as temporary:
         runs = Path(temporary)

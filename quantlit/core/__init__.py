@@ -12,7 +12,7 @@ from quantlit.core.errors import (
     TimeContinuityError,
 )
 from quantlit.core.hyperparameters import unsaveable
-from quantlit.core.seeding import derive_seed, numpy_generator, torch_generator
+from quantlit.core.seeding import derive_seed, numpy_generator, run_seed, torch_generator
 from quantlit.core.spec import PanelSpec
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "current_world",
     "derive_seed",
     "numpy_generator",
+    "run_seed",
     "torch_generator",
     "unsaveable",
 ]

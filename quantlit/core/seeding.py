@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 
 import numpy as np
 import torch
@@ -28,3 +29,8 @@ def torch_generator(*parts: int | str) -> torch.Generator:
 def numpy_generator(*parts: int | str) -> np.random.Generator:
     """A ``numpy.random.Generator`` seeded from the parts."""
     return np.random.default_rng(derive_seed(*parts))
+
+
+def run_seed() -> int:
+    """The seed given to Lightning's ``seed_everything``; 0 where there was none."""
+    return int(os.environ.get("PL_GLOBAL_SEED", "0"))

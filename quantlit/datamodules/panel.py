@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,15 +14,17 @@ from torch import Tensor
 from torchdata.stateful_dataloader import StatefulDataLoader
 
 from quantlit.core import (
-    CheckpointError,
     ConfigError,
     LookAheadError,
     PanelBatch,
     PanelSpec,
+    run_seed,
     unsaveable,
 )
 from quantlit.datamodules.assembly import assemble
 from quantlit.datamodules.dataset import BlockDataset, PanelTensors
+from quantlit.datamodules.residency import Residency, lives_on_device
+from quantlit.datamodules.restore import check_restorable
 from quantlit.features import (
     Factor,
     LabelSpec,
@@ -42,8 +43,6 @@ from quantlit.samplers import (
     SplitPositions,
     TimeContiguousSampler,
 )
-
-Residency = Literal["auto", "host", "device"]
 
 
 class PanelDataModule(LightningDataModule):
@@ -69,7 +68,8 @@ class PanelDataModule(LightningDataModule):
         residency: where the panel lives. ``device`` slices blocks there and only sends positions;
             ``auto`` does so on a GPU with room for it; ``host`` sends blocks.
         num_workers: loader processes; 0 is fastest, since a block is a slice.
-        seed: seeds phase and order of training blocks, with the epoch.
+        seed: seeds phase and order of training blocks, with the epoch; by default the run's own
+            (``seed_everything``).
         predict_on: the split that ``predict`` forecasts.
         cache_dir: where stores built from a source go.
 
@@ -93,7 +93,7 @@ class PanelDataModule(LightningDataModule):
         min_observed: float = 0.5,
         residency: Residency = "auto",
         num_workers: int = 0,
-        seed: int = 0,
+        seed: int | None = None,
         predict_on: Literal["train", "valid", "test"] = "test",
         cache_dir: str = "data/cache",
     ) -> None:
@@ -221,7 +221,10 @@ class PanelDataModule(LightningDataModule):
     def train_dataloader(self) -> StatefulDataLoader:
         """Blocks of D dates in the configured order; resumable in the middle of an epoch."""
         sampler = TimeContiguousSampler(
-            self.positions.train, block=self.block, order=self.order, seed=self.seed
+            self.positions.train,
+            block=self.block,
+            order=self.order,
+            seed=run_seed() if self.seed is None else self.seed,
         )
         return self._loader(sampler)
 
@@ -239,31 +242,33 @@ class PanelDataModule(LightningDataModule):
         return self._loader(EvaluationSampler(positions, block=self.block))
 
     def _loader(self, sampler: TimeContiguousSampler | EvaluationSampler) -> StatefulDataLoader:
+        self._refuse_wrapped_samplers()
         tensors = self.tensors()
-        resident = self._is_resident(tensors)
+        device = self._device()
+        resident = lives_on_device(self.residency, tensors, device)
         return StatefulDataLoader(
             BlockDataset(tensors, dates=self.panel.dates, window=self.window, resident=resident),
             batch_size=None,
             sampler=sampler,
             num_workers=self.num_workers,
             collate_fn=_identity,
-            pin_memory=self._device().type == "cuda" and not resident,
+            pin_memory=device.type == "cuda" and not resident,
         )
 
-    # -------------------------------------------------------------------- residency
+    def _refuse_wrapped_samplers(self) -> None:
+        trainer = self.trainer
+        if trainer is None or trainer.world_size == 1:
+            return
+        if trainer._accelerator_connector.use_distributed_sampler:
+            raise ConfigError(
+                "trainer.use_distributed_sampler is true: Lightning would wrap our sampler, and "
+                f"the {trainer.world_size} processes would see some dates twice and others never. "
+                "Set it to false; the samplers share whole blocks among the processes themselves."
+            )
 
     def _device(self) -> torch.device:
         trainer = self.trainer
         return trainer.strategy.root_device if trainer is not None else torch.device("cpu")
-
-    def _is_resident(self, tensors: PanelTensors) -> bool:
-        if self.residency != "auto":
-            return self.residency == "device"
-        device = self._device()
-        if device.type != "cuda":
-            return False
-        free, _ = torch.cuda.mem_get_info(device)
-        return tensors.nbytes() < free // 2
 
     def transfer_batch_to_device(
         self, batch: PanelBatch | Tensor, device: torch.device, dataloader_idx: int
@@ -291,20 +296,7 @@ class PanelDataModule(LightningDataModule):
         Raises:
             CheckpointError: if the checkpoint was trained on other factors.
         """
-        names = [factor.name for factor in self.resolved_factors]
-        if state_dict["factors"] != names:
-            raise CheckpointError(
-                f"The checkpoint was trained on the factors {state_dict['factors']}, but "
-                f"data.factors gives {names}. Use the configuration it was trained with."
-            )
-        if state_dict["panel_checksum"] != self.panel.checksum:
-            warnings.warn(
-                f"The checkpoint was trained on a panel with checksum "
-                f"{state_dict['panel_checksum'][:12]}, and {self.panel.path} has "
-                f"{self.panel.checksum[:12]}: scores are those of other data.",
-                UserWarning,
-                stacklevel=2,
-            )
+        check_restorable(state_dict, [factor.name for factor in self.resolved_factors], self.panel)
         self.pipeline.load_state_dict(state_dict["transforms"])
         self._tensors = self._resident = None
 

@@ -193,3 +193,16 @@ def test_labels_with_a_long_horizon_purge_more(tmp_path: Path) -> None:
     assert module.positions.train[-1] == 89 - 5
     assert pd.Timestamp(module.panel.dates[module.positions.valid[0]]) == DATES[90]
     assert isinstance(module.split, DateSplit)
+
+
+def test_the_order_follows_the_runs_seed_unless_it_has_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def order(run_seed: str, **changes: int) -> list[int]:
+        monkeypatch.setenv("PL_GLOBAL_SEED", run_seed)
+        module = datamodule(random_bars(), tmp_path, **changes)
+        module.setup("fit")
+        return [int(batch.dates[0]) for batch in _epoch(module)]
+
+    assert order("1") == order("1") != order("2")
+    assert order("1", seed=5) == order("2", seed=5)
