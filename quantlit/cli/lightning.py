@@ -29,6 +29,10 @@ class QuantlitCLI(LightningCLI):
     the configuration it was trained with, and flags and configs given beside it win.
     """
 
+    def init_parser(self, **kwargs: Any) -> LightningArgumentParser:
+        """A parser whose errors `main` prints, without pages of usage."""
+        return super().init_parser(exit_on_error=False, **kwargs)
+
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parse the arguments, on top of the configuration of a checkpoint if one is given."""
         with with_checkpoint(list(args)) as complete:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
+from argparse import ArgumentError
 from collections.abc import Callable, Sequence
 
 from quantlit.core import QuantlitError
@@ -41,12 +42,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     try:
         _command(args[0])(args)
-    except QuantlitError as error:
+    except ArgumentError as error:
         if debug:
             raise
-        print(f"quantlit {args[0]}: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"quantlit {args[0]}: {_own_error(error) or error}", file=sys.stderr)
+        print(f"`quantlit {args[0]} --help` lists the options.", file=sys.stderr)
+        return 2
+    except Exception as error:
+        ours = _own_error(error)
+        if debug or ours is None:
+            raise
+        print(f"quantlit {args[0]}: {type(ours).__name__}: {ours}", file=sys.stderr)
         return 1
     return 0
+
+
+def _own_error(error: BaseException | None) -> QuantlitError | None:
+    """The error of ours at the bottom of what a parser or trainer made of it."""
+    while error is not None and not isinstance(error, QuantlitError):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _command(name: str) -> Callable[[list[str]], object]:

@@ -13,6 +13,7 @@ def run(args: list[str]) -> None:
     parser = ArgumentParser(
         prog="quantlit prepare",
         description="Turn raw files into a memory-mapped panel store.",
+        exit_on_error=False,
     )
     parser.add_argument("-c", "--config", action="config", help="YAML with the options below.")
     parser.add_subclass_arguments(PanelSource, "source", required=True, help="Where bars come from")
