@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,7 +12,7 @@ from lightning import Callback, LightningModule, Trainer
 from torch import Tensor
 from typing_extensions import override
 
-from quantlit.core import ConfigError, PanelSpec, current_world
+from quantlit.core import ConfigError, PanelSpec, current_world, file_sha256
 from quantlit.evaluation import prediction_frame, write_predictions
 
 Rows = tuple[npt.NDArray[Any], ...]
@@ -108,12 +107,6 @@ class PredictionWriter(Callback):
         if trainer.ckpt_path is not None:
             metadata["checkpoint_sha256"] = file_sha256(Path(trainer.ckpt_path))
         write_predictions(self.path, frame, metadata)
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file, as hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _gather(blocks: list[Rows]) -> list[Rows]:

@@ -11,6 +11,7 @@ from quantlit.core.errors import (
     QuantlitError,
     TimeContinuityError,
 )
+from quantlit.core.hashing import file_sha256
 from quantlit.core.hyperparameters import unsaveable
 from quantlit.core.seeding import derive_seed, numpy_generator, run_seed, torch_generator
 from quantlit.core.spec import PanelSpec
@@ -28,6 +29,7 @@ __all__ = [
     "World",
     "current_world",
     "derive_seed",
+    "file_sha256",
     "numpy_generator",
     "run_seed",
     "torch_generator",

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from filelock import FileLock
 
-from quantlit.core import PanelError
+from quantlit.core import PanelError, file_sha256
 from quantlit.panel.calendar import bars_per_year, session_ids
-from quantlit.panel.manifest import MANIFEST, ArrayEntry, Manifest, file_sha256, read_manifest
+from quantlit.panel.manifest import MANIFEST, ArrayEntry, Manifest, read_manifest
 from quantlit.panel.paths import expand_path
 from quantlit.panel.sources.base import PanelSource, RawPanel
 from quantlit.panel.store import Panel

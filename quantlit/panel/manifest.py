@@ -108,9 +108,3 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest(arrays=arrays, **entries)
     except (KeyError, TypeError, AttributeError) as error:
         raise PanelError(f"{path}: the manifest is damaged ({error!r}). {REMEDY}") from error
-
-
-def file_sha256(path: Path) -> str:
-    """The sha256 of a file, hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

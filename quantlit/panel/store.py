@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from quantlit.core import PanelError
+from quantlit.core import PanelError, file_sha256
 from quantlit.panel.calendar import bar_stamps
-from quantlit.panel.manifest import REMEDY, ArrayEntry, Manifest, file_sha256, read_manifest
+from quantlit.panel.manifest import REMEDY, ArrayEntry, Manifest, read_manifest
 from quantlit.panel.paths import expand_path
 
 Timestamp = str | np.datetime64 | pd.Timestamp

@@ -15,6 +15,9 @@ from quantlit.cli.checkpoint import checkpoint_config, newest_checkpoint, with_c
 from quantlit.core import CheckpointError
 from quantlit.tasks import ForecastTask
 
+# Lightning says so wherever a run continues in another folder than it was made in.
+pytestmark = pytest.mark.filterwarnings("ignore:The dirpath has changed")
+
 
 def _parsed(capsys: pytest.CaptureFixture[str], *args: str | Path) -> dict[str, Any]:
     """The configuration that a command would run with."""

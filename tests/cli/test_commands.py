@@ -15,6 +15,9 @@ from quantlit import __version__
 from quantlit.evaluation import read_predictions
 from quantlit.panel import Panel
 
+# Lightning says so wherever a run continues in another folder than it was made in.
+pytestmark = pytest.mark.filterwarnings("ignore:The dirpath has changed")
+
 
 @pytest.fixture
 def own_run(fitted_run: Path, tmp_path: Path) -> Path:

@@ -12,7 +12,8 @@ from tiny_run import config, run, write
 from quantlit.cli.configs import configs_dir
 
 FILES = ["quickstart.yaml", "csi800_lstm.yaml"]
-OVERLAYS = ["cpu.yaml", "gpu.yaml", "ddp.yaml", "bf16.yaml"]
+OVERLAYS = ["bf16.yaml", "cpu.yaml", "ddp.yaml", "gpu.yaml", "synthetic.yaml"]
+PREPARE = ["csi800.yaml"]
 
 
 @pytest.fixture
@@ -34,10 +35,15 @@ def _classes(found: dict[str, Any]) -> list[str]:
 
 
 def test_there_are_no_other_shipped_configs_than_those_tested() -> None:
-    assert sorted(path.name for path in configs_dir().glob("*.yaml")) == sorted(
-        [*FILES, "default.yaml"]
-    )
-    assert sorted(path.name for path in (configs_dir() / "overlays").iterdir()) == sorted(OVERLAYS)
+    found = {
+        folder: sorted(path.name for path in (configs_dir() / folder).glob("*.yaml"))
+        for folder in (".", "overlays", "prepare")
+    }
+    assert found == {
+        ".": sorted([*FILES, "default.yaml"]),
+        "overlays": OVERLAYS,
+        "prepare": PREPARE,
+    }
 
 
 def test_defaults_hold_where_nothing_else_is_said(parsed: Any, tiny_config: Path) -> None:
@@ -92,13 +98,13 @@ def _merged(base: Any, top: Any) -> Any:
 
 
 def test_a_list_replaces_and_a_plus_appends(parsed: Any, tiny_config: Path, tmp_path: Path) -> None:
-    entry = [{"class_path": "lightning.pytorch.callbacks.Timer"}]
+    entry = [{"class_path": "lightning.pytorch.callbacks.TQDMProgressBar"}]
     replaced = write(tmp_path / "replace.yaml", {"trainer": {"callbacks": entry}})
     appended = write(tmp_path / "append.yaml", {"trainer": {"callbacks+": entry}})
-    assert _classes(parsed("--config", tiny_config, "--config", replaced)) == ["Timer"]
+    assert _classes(parsed("--config", tiny_config, "--config", replaced)) == ["TQDMProgressBar"]
     found = _classes(parsed("--config", tiny_config, "--config", appended))
     assert len(found) == 9
-    assert found[-1] == "Timer"
+    assert found[-1] == "TQDMProgressBar"
 
 
 def test_short_class_names_are_enough(parsed: Any, tiny_store: Path, tmp_path: Path) -> None:
