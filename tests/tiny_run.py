@@ -8,14 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import torch
 import yaml
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from quantlit.cli.main import main
-from quantlit.core import PanelBatch, PanelSpec
 from quantlit.datamodules import PanelDataModule
 from quantlit.features import CrossSectionalRankGaussian, Imputer, LabelSpec
 from quantlit.samplers import DateSplit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,8 @@ class RunReport(Callback):
             return
         checkpoint = _monitored(trainer)
         value = scores.get(checkpoint.monitor or "") if checkpoint else None
+        if value is not None and math.isnan(value):
+            return  # an undefined score is never the best one
         sign = -1.0 if checkpoint is not None and checkpoint.mode == "min" else 1.0
         if value is None or self._best_value is None or sign * value > sign * self._best_value:
             self._best, self._best_value = {**scores, "epoch": float(trainer.current_epoch)}, value

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from tiny_run import FACTORS, HORIZONS, BLOCK, N, W, load_checkpoint, run
+from tiny_run import BLOCK, FACTORS, HORIZONS, N, W, load_checkpoint, run
 
 from quantlit.cli.checkpoint import checkpoint_config, newest_checkpoint, with_checkpoint
 from quantlit.core import CheckpointError
@@ -116,7 +116,7 @@ def test_flags_hold_while_it_runs(fitted_run: Path, tmp_path: Path) -> None:
     assert code == 0
     saved = yaml.safe_load((tmp_path / "tiny" / "version_0" / "config.validate.yaml").read_text())
     assert saved["data"]["init_args"]["block"] == 4
-    assert saved["model"]["init_args"]["spec"]["factors"] == FACTORS
+    assert saved["data"]["init_args"]["factors"] == FACTORS
 
 
 # --------------------------------------------------------------------- which is meant

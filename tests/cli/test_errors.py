@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,7 @@ def test_a_checkpoint_of_other_factors(
 def test_a_checkpoint_of_another_panel_warns_and_goes_on(fitted_run: Path, tmp_path: Path) -> None:
     assert run(*PREPARE, "--source.seed", "1", "--output", tmp_path / "other") == 0
     with pytest.warns(UserWarning, match="trained on a panel with checksum .* of other data"):
+        warnings.filterwarnings("ignore", "The dirpath has changed")
         code = run(
             "validate",
             *("--ckpt_path", fitted_run, "--data.init_args.panel", tmp_path / "other"),
@@ -93,6 +95,14 @@ def test_a_split_that_overlaps(capsys: pytest.CaptureFixture[str], tiny_config: 
     assert "splits must follow each other in time" in found
 
 
+def test_a_setting_that_is_impossible(
+    capsys: pytest.CaptureFixture[str], tiny_config: Path
+) -> None:
+    arguments = ["--data.init_args.label.horizons", "[0]"]
+    found = _message(capsys, "fit", "--config", tiny_config, *arguments)
+    assert "ConfigError: label.horizons is [0]; give numbers of bars >= 1" in found
+
+
 def test_a_test_without_a_fit(
     capsys: pytest.CaptureFixture[str], tiny_config: Path, tmp_path: Path
 ) -> None:
@@ -107,20 +117,31 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     assert issubclass(CheckpointError, QuantlitError)
 
 
-def test_a_misspelt_key_is_named(capsys: pytest.CaptureFixture[str], tiny_config: Path) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        run("fit", "--config", tiny_config, "--data.init_args.windwo", "3")
-    assert stopped.value.code == 2
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--data.init_args.windwo", "3"], "windwo"),
+        (["--data.init_args.window", "three"], "three"),
+        (["--model.init_args.forecaster", "LTSMForecaster"], "LTSMForecaster"),
+        (["--config", "nowhere.yaml"], "nowhere.yaml"),
+    ],
+)
+def test_a_wrong_argument_is_named_and_exits_with_2(
+    arguments: list[str], named: str, capsys: pytest.CaptureFixture[str], tiny_config: Path
+) -> None:
+    assert run("fit", "--config", tiny_config, *arguments) == 2
     said = capsys.readouterr().err
-    assert "windwo" in said
+    assert said.startswith("quantlit fit: ")
+    assert named in said
     assert "Traceback" not in said
+    assert said.endswith("`quantlit fit --help` lists the options.\n")
 
 
-def test_an_unknown_command_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        run("trian")
-    assert stopped.value.code == 2
-    assert "trian" in capsys.readouterr().err
+def test_an_unknown_command_is_answered_with_the_nearest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("tset") == 2
+    assert "there is no command 'tset'. Did you mean 'test'?" in capsys.readouterr().err
 
 
 @pytest.mark.slow

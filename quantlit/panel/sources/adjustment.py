@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quantlit.panel.sources.columns import ReturnColumn
+from quantlit.panel.sources.parsing import LARGEST
 from quantlit.panel.sources.records import Records, Rows
 
 Array = npt.NDArray[np.float64]
@@ -57,8 +58,14 @@ def adjustment_factors(
         return np.asarray(ratio / start[cells % observed.shape[1]])
     growth = GROWTH[returns.unit](numbers["return"])
     later = seen & ~first
-    _require(records, later & ~(growth > 0), "return", "a return above -100 %")
-    return _compounded(cells, observed, numbers["close"], np.where(later, growth, 1.0), first)
+    unit = f"(read as {returns.unit})"
+    _require(records, later & ~(growth > 0), "return", f"a return above -100 % {unit}")
+    growth = np.where(later, growth, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        factors = _compounded(cells, observed, numbers["close"], growth, first)
+        beyond = seen & ~(np.abs(factors * numbers["close"]) <= LARGEST)
+    _require(records, beyond, "return", f"returns that compound to a finite price {unit}")
+    return factors
 
 
 def _compounded(

@@ -33,7 +33,8 @@ class ColumnMap:
         volume: number of shares or contracts traded.
         amount: money traded.
         vwap: volume-weighted average price.
-        factor: adjusted price over unadjusted price, kept as a field and applied to nothing.
+        factor: adjusted price over unadjusted price, kept as a field and applied to nothing; not
+            read where prices are adjusted here, which makes it anew.
         adjusted_close: close adjusted for splits and dividends by the vendor. If given, all prices
             and the volume are adjusted by ``adjusted_close / close``, relative to the first bar of
             each asset, so that no level depends on later events.
@@ -89,7 +90,7 @@ def resolve_columns(
 
     Raises:
         DataError: if a column is missing.
-        ConfigError: if a further field has the name of one of quantlit's.
+        ConfigError: if a further field has one of quantlit's own names.
     """
     wanted: dict[str, str] = {}
     for entry in fields(columns):
@@ -97,11 +98,12 @@ def resolve_columns(
         required = column != entry.default or entry.name in (*KEYS, "close")
         if column is not None and (required or column in available):
             wanted[entry.name] = column
+    own = {*(entry.name for entry in fields(columns)), "return"}
     for name in extra:
-        if name in wanted or name == "return":
+        if name in own:
             raise ConfigError(
-                f"extra asks for {name!r}, which is taken already: leave it out of extra, or map "
-                f"columns.{name} to null."
+                f"extra asks for {name!r}, which is one of quantlit's own names. Map the column "
+                f"under columns instead, or rename it."
             )
         wanted[name] = name
     if returns is not None:

@@ -55,7 +55,7 @@ class SyntheticSource(PanelSource):
     with m the market's return and v its volatility level, both common to all assets and moving in
     time, and sigma_i an asset's own volatility, which stays. The scale a is such that the
     cross-sectional correlation of s and the return is ``ic`` on every date; s is the forecast with
-    the least squared error. Factors that read anything else find nothing.
+    the least squared error. Apart from the close's place in its bar, nothing forecasts anything.
 
     Args:
         n_assets: N, at least 2.
