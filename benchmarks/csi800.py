@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 from _timing import arguments, report
+from lightning.pytorch.callbacks import ModelCheckpoint
 
 from quantlit.cli.configs import configs_dir
 from quantlit.cli.lightning import run_trainer
@@ -60,7 +61,7 @@ def run(name: str, seed: int, folder: Path, extra: list[str]) -> dict[str, Any]:
     )
     seconds = time.perf_counter() - start
     best = cli.trainer.checkpoint_callback
-    assert best is not None
+    assert isinstance(best, ModelCheckpoint)
     cli.trainer.test(
         cli.model, datamodule=cli.datamodule, ckpt_path=best.best_model_path, verbose=False
     )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from lightning import Callback, LightningModule, Trainer
+from lightning.pytorch.callbacks import ModelCheckpoint
 from tiny_run import config, datamodule, load_checkpoint, run, write
 from tiny_task import make_task, make_trainer
 
@@ -48,18 +49,32 @@ def test_a_resumed_run_sees_the_rest_once_and_whole_epochs_after_it(
     stop: int, num_workers: int, tiny_store: Path, tmp_path: Path
 ) -> None:
     first = datamodule(tiny_store, seed=7, num_workers=num_workers)
-    trainer = make_trainer(max_steps=stop, max_epochs=4)
-    trainer.fit(make_task(first), first)
-    trainer.save_checkpoint(tmp_path / "stop.ckpt")
-
-    data, seen = datamodule(tiny_store, seed=7, num_workers=num_workers), SeenDates()
-    make_trainer(seen, max_epochs=4).fit(
-        make_task(data), data, ckpt_path=tmp_path / "stop.ckpt", weights_only=True
+    save = ModelCheckpoint(dirpath=tmp_path, every_n_train_steps=stop, filename="stop")
+    make_trainer(save, max_steps=stop, max_epochs=4, enable_checkpointing=True).fit(
+        make_task(first), first
     )
     epoch, done = divmod(stop, BATCHES)
-    expected = {e: _expected(data, e) for e in range(epoch, 4)}
+    expected = {e: _expected(first, e) for e in range(epoch, 4)}
     expected[epoch] = expected[epoch][done:]
-    assert seen.epochs == expected
+    assert _resumed(tmp_path / "stop.ckpt", tiny_store, num_workers) == expected
+
+
+def test_a_run_that_had_ended_goes_on_with_the_next_epoch(tiny_store: Path, tmp_path: Path) -> None:
+    first = datamodule(tiny_store, seed=7)
+    trainer = make_trainer(max_epochs=2)
+    trainer.fit(make_task(first), first)
+    trainer.save_checkpoint(tmp_path / "end.ckpt")
+    expected = {epoch: _expected(first, epoch) for epoch in (2, 3)}
+    assert _resumed(tmp_path / "end.ckpt", tiny_store, 0) == expected
+
+
+def _resumed(checkpoint: Path, store: Path, num_workers: int) -> dict[int, list[list[int]]]:
+    """The dates of every batch of a run to the fourth epoch that goes on from a checkpoint."""
+    data, seen = datamodule(store, seed=7, num_workers=num_workers), SeenDates()
+    make_trainer(seen, max_epochs=4).fit(
+        make_task(data), data, ckpt_path=checkpoint, weights_only=True
+    )
+    return seen.epochs
 
 
 def _weights(runs: Path, version: int) -> dict[str, Any]:
@@ -77,7 +92,7 @@ def test_weights_after_a_resume_in_mid_epoch_are_bitwise_equal(
             "init_args": {
                 "filename": "at{step}",
                 "auto_insert_metric_name": False,
-                "every_n_train_steps": 17,
+                "every_n_train_steps": 15,
                 "save_top_k": -1,
                 "save_last": True,
             },
@@ -88,14 +103,14 @@ def test_weights_after_a_resume_in_mid_epoch_are_bitwise_equal(
     settings["trainer"]["max_epochs"] = 3
     settings["data"]["init_args"]["num_workers"] = num_workers
     file = write(tmp_path / "resume.yaml", settings)
-    assert run("fit", "--config", file, "--trainer.max_steps", "34") == 0
-    middle = tmp_path / "runs" / "tiny" / "version_0" / "checkpoints" / "at17.ckpt"
+    assert run("fit", "--config", file) == 0
+    middle = tmp_path / "runs" / "tiny" / "version_0" / "checkpoints" / "at15.ckpt"
     assert middle.is_file()
     torch.rand(1000)  # other draws in between must not matter
-    arguments = ["--config", file, "--trainer.max_steps", "34", "--ckpt_path", middle]
+    arguments = ["--config", file, "--ckpt_path", middle]
     assert run("fit", *arguments, "--seed_everything", "5") == 0
     whole, resumed = _weights(tmp_path / "runs", 0), _weights(tmp_path / "runs", 1)
-    assert whole["global_step"] == resumed["global_step"] == 34
+    assert whole["global_step"] == resumed["global_step"] == 3 * BATCHES
     for name, weights in whole["state_dict"].items():
         assert torch.equal(weights, resumed["state_dict"][name]), name
     for ours, theirs in zip(whole["optimizer_states"], resumed["optimizer_states"], strict=True):

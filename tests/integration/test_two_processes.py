@@ -24,7 +24,11 @@ from tiny_run import (
 
 from quantlit.evaluation import PredictionTable, read_predictions
 
-pytestmark = [pytest.mark.ddp, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.ddp,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:The dirpath has changed"),
+]
 DDP = ["--trainer.strategy", "ddp", "--trainer.devices", "2", "--trainer.accelerator", "cpu"]
 
 
@@ -49,8 +53,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _tested(folder: Path, of: str, name: str, *args: str) -> tuple[Path, PredictionTable]:
     checkpoint = folder / "runs" / of / "version_0" / "checkpoints" / "best.ckpt"
     logger = ["--trainer.logger.init_args.name", name]
-    done = console("test", "--ckpt_path", checkpoint, *logger, *args, cwd=folder)
-    assert done.returncode == 0, done.stderr
+    command = ["test", "--ckpt_path", checkpoint, *logger, *args]
+    if args:
+        done = console(*command, cwd=folder)
+        assert done.returncode == 0, done.stderr
+    else:
+        assert run(*command) == 0
     found = folder / "runs" / name / "version_0"
     return found, read_predictions(found / "predictions.test.parquet")
 
