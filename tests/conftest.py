@@ -64,8 +64,10 @@ def fitted_run(tiny_config: Path) -> Path:
     """The folder of one finished `quantlit fit`. Treat it as read-only: copy it to write there."""
     from tiny_run import run
 
-    assert run("fit", "--config", tiny_config) == 0
-    return tiny_config.parent / "runs" / "tiny" / "version_0"
+    folder = tiny_config.parent / "fitted"
+    logs = ["--trainer.logger.init_args.save_dir", folder]
+    assert run("fit", "--config", tiny_config, *logs) == 0
+    return folder / "tiny" / "version_0"
 
 
 @pytest.fixture

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import io
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 import torch
 import yaml
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -22,6 +25,7 @@ START, T, N, W, BLOCK = "2020-01-01", 170, 14, 6, 8
 DATES = pd.bdate_range(START, periods=T)
 FACTORS = ["return_1", "day_position", "volatility_5"]
 HORIZONS = [1, 3]
+SPLITS = ("train", "valid", "test")
 PREPARE = [
     *("prepare", "--source", "SyntheticSource"),
     *("--source.n_assets", str(N), "--source.n_dates", str(T)),
@@ -35,10 +39,9 @@ def day(position: int) -> str:
     return str(DATES[position].date())
 
 
-def bounds() -> dict[str, list[str]]:
-    """Train to 99, valid to 129, test to 169; 96, 26 and 40 dates remain after the purge."""
-    spans = {"train": (0, 99), "valid": (100, 129), "test": (130, 169)}
-    return {name: [day(low), day(high)] for name, (low, high) in spans.items()}
+def split() -> DateSplit:
+    """Train to 99, valid to 129, test to 169; 92, 27 and 40 decision dates are kept."""
+    return DateSplit(train=(day(0), day(99)), valid=(day(100), day(129)), test=(day(130), day(169)))
 
 
 def config(store: Path, runs: Path, **changes: Any) -> dict[str, Any]:
@@ -66,7 +69,7 @@ def config(store: Path, runs: Path, **changes: Any) -> dict[str, Any]:
                     {"class_path": "quantlit.features.Imputer"},
                 ],
                 "label": {"horizons": HORIZONS, "delay": 1, "standardise": "zscore"},
-                "split": bounds(),
+                "split": {name: list(getattr(split(), name)) for name in SPLITS},
                 "window": W,
                 "block": BLOCK,
             },
@@ -113,17 +116,27 @@ def write(path: Path, content: dict[str, Any]) -> Path:
     return path
 
 
-def run(*args: str | Path) -> int:
+def run(*args: object) -> int:
     """A command inside this process; its exit code."""
     return main([str(arg) for arg in args])
 
 
-def console(*args: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+def console(*args: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """A command through the installed console script, in a process of its own."""
     script = Path(sys.executable).with_name("quantlit")
     return subprocess.run(
         [str(script), *map(str, args)], cwd=cwd, capture_output=True, text=True, timeout=240
     )
+
+
+def parsed(*args: object) -> dict[str, Any]:
+    """The configuration that a command would run with, all defaults filled in."""
+    said = io.StringIO()
+    with pytest.raises(SystemExit) as stopped, redirect_stdout(said):
+        run(*args, "--print_config")
+    assert stopped.value.code == 0
+    found: dict[str, Any] = yaml.safe_load(said.getvalue())
+    return found
 
 
 def load_checkpoint(path: Path) -> dict[str, Any]:
@@ -139,7 +152,7 @@ def datamodule(store: Path, **changes: Any) -> PanelDataModule:
         "factors": FACTORS,
         "transforms": [CrossSectionalRankGaussian(), Imputer()],
         "label": LabelSpec(horizons=HORIZONS, delay=1),
-        "split": DateSplit(**{name: (low, high) for name, (low, high) in bounds().items()}),
+        "split": split(),
         "window": W,
         "block": BLOCK,
     }

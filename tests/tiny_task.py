@@ -25,10 +25,10 @@ def composite() -> CompositeLoss:
     )
 
 
-def lstm(spec: PanelSpec) -> LSTMForecaster:
+def lstm(spec: PanelSpec, *, hidden_size: int = 4, num_layers: int = 1) -> LSTMForecaster:
     """A small LSTM, always with the same weights."""
     torch.manual_seed(0)
-    return LSTMForecaster(spec, hidden_size=4, num_layers=1)
+    return LSTMForecaster(spec, hidden_size=hidden_size, num_layers=num_layers)
 
 
 def make_task(data: PanelDataModule, **changes: Any) -> ForecastTask:

@@ -9,6 +9,7 @@ from typing import Any
 from lightning import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.trainer.states import TrainerFn
 from rich.console import Console
 from rich.table import Table
 from typing_extensions import override
@@ -43,6 +44,10 @@ class RunReport(Callback):
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         scores = _scores(trainer, "valid/")
         if trainer.sanity_checking or not scores:
+            return
+        if trainer.state.fn == TrainerFn.VALIDATING:
+            if trainer.is_global_zero:
+                _print("Validation", scores, [])
             return
         checkpoint = _monitored(trainer)
         value = scores.get(checkpoint.monitor or "") if checkpoint else None

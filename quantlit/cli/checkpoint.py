@@ -10,10 +10,13 @@ from typing import Any
 
 import torch
 import yaml
+from jsonargparse import Namespace
 
 from quantlit.core import CheckpointError
 
 _FLAG = "--ckpt_path="
+_WORDS = ("last", "hpc", "registry", "null")
+"""What Lightning takes in the place of a path."""
 
 
 @contextmanager
@@ -57,9 +60,12 @@ def _find(given: str, command: str) -> Path | None:
         return newest_checkpoint(path, "last.ckpt" if command == "fit" else "best.ckpt")
     if path.is_file():
         return path
-    if path.suffix == ".ckpt":
-        raise CheckpointError(f"There is no checkpoint {path}.")
-    return None
+    if given in _WORDS or ":" in given:  # `registry:name`, or the address of a remote file
+        return None
+    raise CheckpointError(
+        f"There is no checkpoint or run folder {path}. Name a .ckpt file, or a folder below which "
+        "`quantlit fit` wrote one."
+    )
 
 
 def newest_checkpoint(folder: Path, name: str) -> Path:
@@ -90,6 +96,20 @@ def run_folder_config(path: Path) -> dict[str, Any]:
         },
     }
     return {"trainer": {"logger": logger}}
+
+
+def keep_to_own_run(config: Namespace) -> None:
+    """Drop the version folder of a checkpoint's run where the user named another place.
+
+    Its number says nothing there, and the folder that has it would be another run's.
+    """
+    logger = config.get("trainer.logger.init_args")
+    if config.get("ckpt_path") is None or logger is None or logger.get("version") is None:
+        return
+    run = Path(config.ckpt_path).resolve().parent.parent
+    folder = Path(logger.save_dir, logger.get("name") or "").resolve()
+    if logger.version == run.name and folder != run.parent:
+        logger.version = None
 
 
 def checkpoint_config(path: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from argparse import ArgumentError
 from collections.abc import Callable, Sequence
@@ -45,8 +46,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ArgumentError as error:
         if debug:
             raise
-        print(f"quantlit {args[0]}: {_own_error(error) or error}", file=sys.stderr)
-        print(f"`quantlit {args[0]} --help` lists the options.", file=sys.stderr)
+        print(f"quantlit {args[0]}: {_own_error(error) or _brief(error)}", file=sys.stderr)
+        print(
+            f"`quantlit {args[0]} --help` lists the options, and `--data.help CLASS`, "
+            "`--model.help CLASS` or `--source.help CLASS` those of a class.",
+            file=sys.stderr,
+        )
         return 2
     except Exception as error:
         ours = _own_error(error)
@@ -55,6 +60,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"quantlit {args[0]}: {type(ours).__name__}: {ours}", file=sys.stderr)
         return 1
     return 0
+
+
+def _brief(error: ArgumentError) -> str:
+    """A parser's message without the lines that only name types and repeat values."""
+    found = re.findall(r"given class_path '([\w.]+)':\s+Option '(\w+)' is not accepted", str(error))
+    if found:
+        unknown = [f"{path.rpartition('.')[2]} has no option {name!r}" for path, name in found]
+        return "; ".join(dict.fromkeys(unknown))
+    noise = ("Does not validate", "Subtypes:", "Errors:", "- Expected a <class", "Given value")
+    lines = [line for line in str(error).splitlines() if not line.strip().startswith(noise)]
+    return "\n".join(lines)
 
 
 def _own_error(error: BaseException | None) -> QuantlitError | None:

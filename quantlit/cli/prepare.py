@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 from jsonargparse import ArgumentParser
 
@@ -24,7 +25,13 @@ def run(args: list[str]) -> None:
     config = parser.instantiate(parser.parse_args(args[1:]))
     panel = build_panel(config.source, config.output, overwrite=config.overwrite)
     print(
-        f"{panel.path}: {len(panel.dates)} bars from {pd.Timestamp(panel.dates[0])} to "
-        f"{pd.Timestamp(panel.dates[-1])}, {len(panel.symbols)} assets, fields "
-        f"{', '.join(panel.fields)}; {panel.observed.mean():.1%} of all cells observed."
+        f"{panel.path}: {len(panel.dates)} bars from {_short(panel.dates[0])} to "
+        f"{_short(panel.dates[-1])}, {len(panel.symbols)} assets, fields "
+        f"{', '.join(panel.fields)}; {panel.observed.mean():.1%} of all cells observed; prices "
+        f"{'adjusted' if 'factor' in panel.fields else 'as they are in the source'}."
     )
+
+
+def _short(date: np.datetime64) -> str:
+    """A timestamp without its time where that is midnight."""
+    return str(pd.Timestamp(date)).removesuffix(" 00:00:00")

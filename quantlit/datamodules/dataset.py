@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset, get_worker_info
 
-from quantlit.core import PanelBatch, TimeContinuityError
+from quantlit.core import ConfigError, PanelBatch, TimeContinuityError
 from quantlit.samplers import Run, is_padding, padding
 
 
@@ -102,6 +102,12 @@ class BlockDataset(Dataset[PanelBatch | Tensor]):
         return len(self.dates)
 
     def __getitem__(self, run: Run) -> PanelBatch | Tensor:
+        if not isinstance(run, list):
+            raise ConfigError(
+                f"The loader asked for {run!r}, which is no run of dates: Lightning's "
+                "trainer.overfit_batches puts another sampler in the place of ours. "
+                "Use trainer.limit_train_batches and data.order: sequential."
+            )
         self._check(padding(run) if is_padding(run) else run)
         if self.resident:
             return torch.tensor(run)

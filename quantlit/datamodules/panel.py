@@ -25,6 +25,7 @@ from quantlit.datamodules.assembly import assemble
 from quantlit.datamodules.dataset import BlockDataset, PanelTensors
 from quantlit.datamodules.residency import Residency, lives_on_device
 from quantlit.datamodules.restore import check_restorable
+from quantlit.datamodules.wrapping import refuse_wrapped_samplers
 from quantlit.features import (
     Factor,
     LabelSpec,
@@ -226,7 +227,10 @@ class PanelDataModule(LightningDataModule):
             order=self.order,
             seed=run_seed() if self.seed is None else self.seed,
         )
-        return self._loader(sampler)
+        loader = self._loader(sampler)
+        if self.trainer is not None:  # a resumed run draws an order before Lightning's set_epoch
+            sampler.set_epoch(self.trainer.current_epoch)
+        return loader
 
     def val_dataloader(self) -> StatefulDataLoader:
         """Every validation date once over all ranks."""
@@ -242,7 +246,7 @@ class PanelDataModule(LightningDataModule):
         return self._loader(EvaluationSampler(positions, block=self.block))
 
     def _loader(self, sampler: TimeContiguousSampler | EvaluationSampler) -> StatefulDataLoader:
-        self._refuse_wrapped_samplers()
+        refuse_wrapped_samplers(self.trainer)
         tensors = self.tensors()
         device = self._device()
         resident = lives_on_device(self.residency, tensors, device)
@@ -254,17 +258,6 @@ class PanelDataModule(LightningDataModule):
             collate_fn=_identity,
             pin_memory=device.type == "cuda" and not resident,
         )
-
-    def _refuse_wrapped_samplers(self) -> None:
-        trainer = self.trainer
-        if trainer is None or trainer.world_size == 1:
-            return
-        if trainer._accelerator_connector.use_distributed_sampler:
-            raise ConfigError(
-                "trainer.use_distributed_sampler is true: Lightning would wrap our sampler, and "
-                f"the {trainer.world_size} processes would see some dates twice and others never. "
-                "Set it to false; the samplers share whole blocks among the processes themselves."
-            )
 
     def _device(self) -> torch.device:
         trainer = self.trainer

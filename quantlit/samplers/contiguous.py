@@ -114,11 +114,9 @@ class TimeContiguousSampler(Sampler[Run]):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue where another sampler of the same settings stopped.
 
-        A finished epoch continues at the start of the next one. At the start of an epoch, a later
-        one chosen by ``set_epoch`` stands: a run that had ended was saved between two epochs.
+        A finished epoch continues at the start of the next one.
         """
-        epoch, position = int(state["epoch"]), int(state["yielded"])
+        self.epoch, position = int(state["epoch"]), int(state["yielded"])
         if position >= self._length:
-            epoch, position = epoch + 1, 0
-        self.epoch = max(self.epoch, epoch) if position == 0 else epoch
+            self.epoch, position = self.epoch + 1, 0
         self._resume_at = position

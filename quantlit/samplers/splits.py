@@ -128,6 +128,7 @@ class DateSplit:
         if low >= high:
             raise ConfigError(
                 f"split.{name} [{start.date()}, {end.date()}] holds no date of the panel, which "
-                f"runs from {pd.Timestamp(dates[0]).date()} to {pd.Timestamp(dates[-1]).date()}."
+                f"runs from {pd.Timestamp(dates[0]).date()} to {pd.Timestamp(dates[-1]).date()}. "
+                f"Set data.init_args.split.{name} to dates of the panel."
             )
         return low, high

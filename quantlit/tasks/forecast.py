@@ -14,7 +14,7 @@ from torch.optim import AdamW
 from torch.optim.lr_scheduler import LRScheduler
 from torchmetrics import MeanMetric
 
-from quantlit.core import CheckpointError, PanelBatch, PanelSpec, unsaveable
+from quantlit.core import CheckpointError, ConfigError, PanelBatch, PanelSpec, unsaveable
 from quantlit.functional import standardise_labels
 from quantlit.losses import CompositeLoss, LossOutput
 from quantlit.metrics import CrossSectionScores
@@ -80,11 +80,33 @@ class ForecastTask(LightningModule):
         self._train_loss: list[Tensor] = []
 
     def forward(self, batch: PanelBatch) -> Tensor:
-        """Scores ``[D, N, H]`` of a block."""
+        """Scores ``[D, N, H]`` of a block.
+
+        Raises:
+            ConfigError: if the forecaster's answer has another shape.
+        """
         forecast: Tensor = self.forecaster(batch.features, batch.observed, batch.stamps)
+        expected = (*batch.target.shape, 1)
+        if forecast.shape != expected:
+            raise ConfigError(
+                f"{type(self.forecaster).__name__} answered with shape {list(forecast.shape)}, not "
+                f"{list(expected)}: one forecast for each of the block's last D = L - W + 1 dates, "
+                "its N assets and H horizons, and P = 1 parameter, [D, N, H, P]."
+            )
         return forecast.squeeze(-1)
 
     # ------------------------------------------------------------------ training
+
+    def on_train_start(self) -> None:
+        """Tell a budget schedule the Trainer's number of steps.
+
+        Not when it is made: to count the steps then, Lightning would make the training loader
+        before it has read the loader's place from a checkpoint, and never take it back there.
+        """
+        for config in self.trainer.lr_scheduler_configs:
+            if isinstance(config.scheduler, BudgetScheduler):
+                steps = self.trainer.estimated_stepping_batches
+                config.scheduler.set_total_steps(int(steps) if steps != float("inf") else 0)
 
     def training_step(self, batch: PanelBatch, batch_idx: int) -> Tensor:
         """Total loss of one block."""
@@ -167,14 +189,11 @@ class ForecastTask(LightningModule):
     # ----------------------------------------------------------------- optimizer
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        """Optimizer and schedule; a budget schedule is told the Trainer's number of steps."""
+        """Optimizer and schedule."""
         optimizer = self._make_optimizer(self.parameters())
         if self._make_scheduler is None:
             return optimizer
         scheduler = self._make_scheduler(optimizer)
-        if isinstance(scheduler, BudgetScheduler):
-            steps = self.trainer.estimated_stepping_batches
-            scheduler.set_total_steps(int(steps) if steps != float("inf") else 0)
         entry: dict[str, Any] = {"scheduler": scheduler, "interval": "step"}
         if not isinstance(scheduler, LRScheduler) or hasattr(scheduler, "monitor"):
             entry = {
@@ -187,10 +206,10 @@ class ForecastTask(LightningModule):
     # ---------------------------------------------------------------- checkpoint
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse weights that were trained on other factors, before any shape is compared.
+        """Refuse weights of other factors or another network, in the user's words.
 
         Raises:
-            CheckpointError: if the feature names or their order differ.
+            CheckpointError: if the feature names or their order differ, or the parameters do.
         """
         trained = checkpoint.get("hyper_parameters", {}).get("spec", {}).get("factors")
         if trained is not None and trained != self.spec["factors"]:
@@ -198,3 +217,14 @@ class ForecastTask(LightningModule):
                 f"The checkpoint was trained on the features {trained}, but this configuration "
                 f"gives {self.spec['factors']}. Use the configuration it was trained with."
             )
+        if self._trainer is None or not self.strict_loading:
+            return  # torch itself compares, as strictly as it was told to
+        theirs = {name: list(value.shape) for name, value in checkpoint["state_dict"].items()}
+        ours = {name: list(value.shape) for name, value in self.state_dict().items()}
+        for name in sorted(ours.keys() | theirs.keys()):
+            if ours.get(name) != theirs.get(name):
+                raise CheckpointError(
+                    f"The checkpoint is of another network: its {name} has shape "
+                    f"{theirs.get(name, 'none')}, and this configuration makes "
+                    f"{ours.get(name, 'none')}. Use the configuration it was trained with."
+                )

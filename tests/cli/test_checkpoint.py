@@ -9,23 +9,23 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from tiny_run import BLOCK, FACTORS, HORIZONS, N, W, load_checkpoint, run
+from jsonargparse import Namespace
+from tiny_run import BLOCK, FACTORS, HORIZONS, N, W, load_checkpoint, parsed, run
 
-from quantlit.cli.checkpoint import checkpoint_config, newest_checkpoint, with_checkpoint
+from quantlit.cli.checkpoint import (
+    checkpoint_config,
+    keep_to_own_run,
+    newest_checkpoint,
+    with_checkpoint,
+)
 from quantlit.core import CheckpointError
 from quantlit.tasks import ForecastTask
 
-# Lightning says so wherever a run continues in another folder than it was made in.
-pytestmark = pytest.mark.filterwarnings("ignore:The dirpath has changed")
-
-
-def _parsed(capsys: pytest.CaptureFixture[str], *args: str | Path) -> dict[str, Any]:
-    """The configuration that a command would run with."""
-    with pytest.raises(SystemExit) as stopped:
-        run(*args, "--print_config")
-    assert stopped.value.code == 0
-    config: dict[str, Any] = yaml.safe_load(capsys.readouterr().out)
-    return config
+# Lightning says so wherever a run continues in another folder, or without its callbacks.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The dirpath has changed"),
+    pytest.mark.filterwarnings("ignore:Be aware that when using `ckpt_path`, callbacks"),
+]
 
 
 # ------------------------------------------------------------------- what it carries
@@ -70,20 +70,15 @@ def test_a_task_loads_from_its_checkpoint_alone(fitted_run: Path) -> None:
 # ------------------------------------------------------------------ whose word counts
 
 
-def test_a_checkpoint_configures_a_command_by_itself(
-    fitted_run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = _parsed(capsys, "test", "--ckpt_path", fitted_run)
+def test_a_checkpoint_configures_a_command_by_itself(fitted_run: Path) -> None:
+    config = parsed("test", "--ckpt_path", fitted_run)
     assert config["data"]["init_args"]["factors"] == FACTORS
     assert config["model"]["init_args"]["forecaster"]["init_args"]["hidden_size"] == 8
     assert config["ckpt_path"] == str(fitted_run / "checkpoints" / "best.ckpt")
 
 
-def test_flags_win_over_the_hyperparameters_of_a_checkpoint(
-    fitted_run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = _parsed(
-        capsys,
+def test_flags_win_over_the_hyperparameters_of_a_checkpoint(fitted_run: Path) -> None:
+    config = parsed(
         "test",
         *("--ckpt_path", fitted_run / "checkpoints" / "best.ckpt"),
         *("--model.init_args.optimizer.init_args.lr", "0.5"),
@@ -96,13 +91,13 @@ def test_flags_win_over_the_hyperparameters_of_a_checkpoint(
 
 @pytest.mark.parametrize("first", ["--config", "--ckpt_path"])
 def test_a_config_beside_a_checkpoint_wins_in_any_order(
-    first: str, fitted_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    first: str, fitted_run: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "other.yaml"
     file.write_text("data: {init_args: {block: 5}}\n")
     arguments = {"--config": file, "--ckpt_path": fitted_run}
     second = next(name for name in arguments if name != first)
-    config = _parsed(capsys, "test", first, arguments[first], second, arguments[second])
+    config = parsed("test", first, arguments[first], second, arguments[second])
     assert config["data"]["init_args"]["block"] == 5
     assert config["data"]["init_args"]["window"] == W
 
@@ -111,12 +106,14 @@ def test_flags_hold_while_it_runs(fitted_run: Path, tmp_path: Path) -> None:
     code = run(
         "validate",
         *("--ckpt_path", fitted_run, "--data.init_args.block", "4"),
+        *("--model.init_args.optimizer.init_args.lr", "0.5"),
         *("--trainer.logger.init_args.save_dir", tmp_path),
     )
     assert code == 0
     saved = yaml.safe_load((tmp_path / "tiny" / "version_0" / "config.validate.yaml").read_text())
     assert saved["data"]["init_args"]["block"] == 4
     assert saved["data"]["init_args"]["factors"] == FACTORS
+    assert saved["model"]["init_args"]["optimizer"]["init_args"]["lr"] == 0.5
 
 
 # --------------------------------------------------------------------- which is meant
@@ -144,7 +141,13 @@ def test_fit_continues_from_the_last_and_others_take_the_best(fitted_run: Path) 
 
 
 def test_words_of_lightnings_own_pass_unchanged() -> None:
-    for args in (["fit", "--ckpt_path", "last"], ["fit", "--ckpt_path=hpc"], ["fit"]):
+    for args in (
+        ["fit", "--ckpt_path", "last"],
+        ["fit", "--ckpt_path=hpc"],
+        ["test", "--ckpt_path", "null"],
+        ["test", "--ckpt_path", "s3://bucket/best.ckpt"],
+        ["fit"],
+    ):
         with with_checkpoint(args) as complete:
             assert complete == args
 
@@ -159,6 +162,51 @@ def test_fit_from_a_checkpoint_does_not_write_into_the_old_run(fitted_run: Path)
     assert seen["test"]["version"] == "version_0"
     assert seen["test"]["name"] == "tiny"
     assert seen["test"]["save_dir"] == str(fitted_run.parent.parent)
+
+
+@pytest.mark.parametrize(
+    ("logger", "version"),
+    [
+        ({"save_dir": "runs", "name": "a", "version": "version_3"}, "version_3"),
+        ({"save_dir": "elsewhere/../runs", "name": "a", "version": "version_3"}, "version_3"),
+        ({"save_dir": "runs", "name": "b", "version": "version_3"}, None),
+        ({"save_dir": "other", "name": "a", "version": "version_3"}, None),
+        ({"save_dir": "runs", "name": "b", "version": "mine"}, "mine"),
+        ({"save_dir": "runs", "name": "b", "version": None}, None),
+    ],
+)
+def test_the_version_of_a_run_is_kept_in_its_own_folder_alone(
+    logger: dict[str, Any], version: str | None
+) -> None:
+    config = _namespace({"trainer": {"logger": {"init_args": logger}}})
+    config["ckpt_path"] = "runs/a/version_3/checkpoints/best.ckpt"
+    keep_to_own_run(config)
+    assert config["trainer.logger.init_args"].version == version
+
+
+@pytest.mark.parametrize("logger", [None, True, False])
+def test_other_kinds_of_loggers_are_left_alone(logger: bool | None) -> None:
+    config = _namespace({"trainer": {"logger": logger}, "ckpt_path": "best.ckpt"})
+    keep_to_own_run(config)
+    assert config["trainer.logger"] is logger
+
+
+def _namespace(values: dict[str, Any]) -> Namespace:
+    """Nested dicts as jsonargparse parses them."""
+    namespace = Namespace()  # type: ignore[no-untyped-call]
+    for key, value in values.items():
+        namespace[key] = _namespace(value) if isinstance(value, dict) else value
+    return namespace
+
+
+def test_under_another_name_a_test_gets_a_folder_of_its_own(
+    fitted_run: Path, tmp_path: Path
+) -> None:
+    logs = ["--trainer.logger.init_args.save_dir", tmp_path]
+    for _ in range(2):
+        assert run("test", "--ckpt_path", fitted_run, *logs, "--trainer.callbacks", "[]") == 0
+    found = sorted(path.name for path in (tmp_path / "tiny").iterdir())
+    assert found == ["version_0", "version_1"]
 
 
 def test_a_foreign_checkpoint_configures_nothing(tmp_path: Path) -> None:

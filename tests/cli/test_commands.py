@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 import torch
 import yaml
-from tiny_run import HORIZONS, PREPARE, N, T, config, load_checkpoint, run, scalars, write
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tiny_run import HORIZONS, PREPARE, START, N, T, config, load_checkpoint, run, scalars, write
 
 from quantlit import __version__
 from quantlit.evaluation import read_predictions
 from quantlit.panel import Panel
 
-# Lightning says so wherever a run continues in another folder than it was made in.
-pytestmark = pytest.mark.filterwarnings("ignore:The dirpath has changed")
+# Lightning says so wherever a run continues in another folder, or without its callbacks.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The dirpath has changed"),
+    pytest.mark.filterwarnings("ignore:Be aware that when using `ckpt_path`, callbacks"),
+]
 
 
 @pytest.fixture
@@ -89,8 +93,9 @@ def test_test_writes_into_the_folder_of_the_run(own_run: Path) -> None:
     assert "test/rank_ic" in scalars(own_run)
     table = read_predictions(own_run / "predictions.test.parquet")
     assert len(table.frame) == 40 * N * len(HORIZONS)
-    # and a second time: nothing stands in the way, and the numbers are the same
-    assert run("test", "--ckpt_path", own_run / "checkpoints" / "best.ckpt") == 0
+    # and a second time, from what it saved: nothing stands in the way, and the numbers are the same
+    assert run("test", "--config", own_run / "config.test.yaml") == 0
+    assert [path.name for path in own_run.parent.iterdir()] == ["version_0"]
     again = read_predictions(own_run / "predictions.test.parquet")
     assert again.frame.equals(table.frame)
 
@@ -129,6 +134,46 @@ def test_the_saved_config_runs_again_to_the_same_weights(fitted_run: Path, tmp_p
     assert again["state_dict"].keys() == first["state_dict"].keys()
     for name, weights in first["state_dict"].items():
         assert torch.equal(weights, again["state_dict"][name]), name
+
+
+def test_fit_from_a_run_goes_on_in_a_new_folder(own_run: Path, tmp_path: Path) -> None:
+    logs = ["--trainer.logger.init_args.save_dir", tmp_path / "runs"]
+    logs += ["--trainer.logger.init_args.name", "tiny", "--trainer.callbacks", "[]"]
+    before = sorted(path.name for path in own_run.iterdir())
+    assert run("fit", "--ckpt_path", own_run, *logs, "--trainer.max_epochs", "3") == 0
+    assert sorted(path.name for path in own_run.iterdir()) == before
+    charts = scalars(own_run.with_name("version_1"))
+    assert [step for step, _ in charts["train/loss"]] == [29]  # every tenth, by default
+    assert len(charts["valid/rank_ic"]) == 1
+
+
+def test_the_resolved_config_is_a_text_in_tensorboard(fitted_run: Path) -> None:
+    events = EventAccumulator(str(fitted_run))
+    events.Reload()
+    (event,) = events.Tensors("config/fit/text_summary")
+    text = event.tensor_proto.string_val[0].decode()
+    assert text.startswith("```yaml\n")
+    assert "\nseed_everything: 0\n" in text
+    assert "quantlit.losses.SoftSpearmanLoss" in text
+
+
+def test_a_source_in_the_config_is_made_into_a_store_once(
+    tiny_config: Path, tmp_path: Path
+) -> None:
+    source = {"n_assets": N, "n_dates": T, "start": START, "ic": 0.6}
+    changes = {
+        "panel": {"class_path": "SyntheticSource", "init_args": source},
+        "cache_dir": str(tmp_path / "cache"),
+    }
+    overlay = write(tmp_path / "overlay.yaml", {"data": {"init_args": changes}})
+    arguments = ["--config", tiny_config, "--config", overlay, "--trainer.callbacks", "[]"]
+    arguments += ["--trainer.max_steps", "1", "--trainer.logger.init_args.save_dir", tmp_path]
+    assert run("fit", *arguments) == 0
+    (store,) = tmp_path.glob("cache/syntheticsource-*")
+    made = (store / "manifest.json").stat().st_mtime_ns
+    assert run("fit", *arguments) == 0
+    assert [path.name for path in tmp_path.glob("cache/synthetic*")] == [store.name]
+    assert (store / "manifest.json").stat().st_mtime_ns == made
 
 
 @pytest.mark.parametrize("argument", ["--help", "-h"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tiny_run import config, run, write
+from tiny_run import config, parsed, run, write
 
 from quantlit.cli.configs import configs_dir
 
@@ -17,18 +17,10 @@ OVERLAYS = ["bf16.yaml", "cpu.yaml", "ddp.yaml", "gpu.yaml", "synthetic.yaml"]
 PREPARE = ["csi800.yaml"]
 
 
-@pytest.fixture
-def parsed(capsys: pytest.CaptureFixture[str]) -> Any:
-    """A function that gives the configuration that `quantlit fit` would run with."""
-
-    def parse(*args: str | Path) -> dict[str, Any]:
-        with pytest.raises(SystemExit) as stopped:
-            run("fit", *args, "--print_config")
-        assert stopped.value.code == 0, capsys.readouterr().err
-        config: dict[str, Any] = yaml.safe_load(capsys.readouterr().out)
-        return config
-
-    return parse
+@pytest.fixture(scope="module")
+def plain(tiny_config: Path) -> dict[str, Any]:
+    """The tiny config on top of the defaults."""
+    return parsed("fit", "--config", tiny_config)
 
 
 def _classes(found: dict[str, Any]) -> list[str]:
@@ -47,8 +39,8 @@ def test_there_are_no_other_shipped_configs_than_those_tested() -> None:
     }
 
 
-def test_defaults_hold_where_nothing_else_is_said(parsed: Any, tiny_config: Path) -> None:
-    found = parsed("--config", tiny_config)
+def test_defaults_hold_where_nothing_else_is_said(plain: dict[str, Any]) -> None:
+    found = plain
     assert found["trainer"]["use_distributed_sampler"] is False
     assert found["trainer"]["gradient_clip_val"] == 1.0
     assert found["trainer"]["max_epochs"] == 2  # of the file given
@@ -74,19 +66,18 @@ def test_precision_stays_out_of_the_defaults() -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_shipped_config_parses(name: str, parsed: Any) -> None:
-    found = parsed("--config", configs_dir() / name)
+def test_a_shipped_config_parses(name: str) -> None:
+    found = parsed("fit", "--config", configs_dir() / name)
     assert found["model"]["class_path"] == "quantlit.tasks.ForecastTask"
     assert list(found["model"]["init_args"]["loss"]["init_args"]["terms"]) == ["mse", "rank"]
 
 
 @pytest.mark.parametrize("name", OVERLAYS)
 def test_an_overlay_changes_what_it_names_and_nothing_else(
-    name: str, parsed: Any, tiny_config: Path
+    name: str, plain: dict[str, Any], tiny_config: Path
 ) -> None:
     overlay = configs_dir() / "overlays" / name
-    plain = parsed("--config", tiny_config)
-    found = parsed("--config", tiny_config, "--config", overlay)
+    found = parsed("fit", "--config", tiny_config, "--config", overlay)
     said = json.loads(json.dumps(yaml.safe_load(overlay.read_text()), default=str))
     _check_changes(plain, found, said)
 
@@ -106,19 +97,22 @@ def _check_changes(plain: Any, found: Any, said: Any) -> None:
             assert value == said[key]
 
 
-def test_a_list_replaces_and_a_plus_appends(parsed: Any, tiny_config: Path, tmp_path: Path) -> None:
+def test_a_list_replaces_and_a_plus_appends(tiny_config: Path, tmp_path: Path) -> None:
     entry = [{"class_path": "lightning.pytorch.callbacks.TQDMProgressBar"}]
     replaced = write(tmp_path / "replace.yaml", {"trainer": {"callbacks": entry}})
     appended = write(tmp_path / "append.yaml", {"trainer": {"callbacks+": entry}})
-    assert _classes(parsed("--config", tiny_config, "--config", replaced)) == ["TQDMProgressBar"]
-    found = _classes(parsed("--config", tiny_config, "--config", appended))
+    assert _classes(parsed("fit", "--config", tiny_config, "--config", replaced)) == [
+        "TQDMProgressBar"
+    ]
+    found = _classes(parsed("fit", "--config", tiny_config, "--config", appended))
     assert len(found) == 9
     assert found[-1] == "TQDMProgressBar"
 
 
-def test_short_class_names_are_enough(parsed: Any, tiny_store: Path, tmp_path: Path) -> None:
+def test_short_class_names_are_enough(tiny_store: Path) -> None:
     loss = {"terms": {"mse": {"weight": 1.0, "loss": {"class_path": "MaskedMSE"}}}}
     found = parsed(
+        "fit",
         *("--model", "ForecastTask", "--model.forecaster", "LSTMForecaster"),
         *("--model.loss", "CompositeLoss"),
         *("--model.loss.init_args.terms", yaml.safe_dump(loss["terms"], default_flow_style=True)),
@@ -142,12 +136,13 @@ def test_the_optimizer_belongs_to_the_task_alone(
     assert "unrecognized arguments: --optimizer Adam" in capsys.readouterr().err
 
 
-def test_precision_beside_a_precision_plugin_is_refused(tiny_config: Path) -> None:
-    plugin = "lightning.pytorch.plugins.precision.HalfPrecision"
-    arguments = ["fit", "--config", tiny_config, "--trainer.plugins", plugin]
-    arguments += ["--trainer.plugins.init_args.precision", "bf16-true"]
-    with pytest.raises(ValueError, match="Received both `precision=.*` and `plugins=.*`"):
-        run(*arguments, "--trainer.precision", "32-true")
+def test_precision_beside_a_precision_plugin_is_refused(
+    tiny_config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin = "[{class_path: lightning.pytorch.plugins.precision.HalfPrecision}]"
+    arguments = ["--trainer.precision", "32-true", "--trainer.plugins", plugin]
+    assert run("fit", "--config", tiny_config, *arguments) == 1
+    assert "Received both `precision=32-true` and `plugins=" in capsys.readouterr().err
 
 
 def test_a_precision_plugin_alone_runs(tiny_store: Path, tmp_path: Path) -> None:

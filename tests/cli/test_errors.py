@@ -6,12 +6,13 @@ import warnings
 from pathlib import Path
 
 import pytest
+import torch
 from tiny_run import PREPARE, console, run
 
 from quantlit.core import CheckpointError, QuantlitError
 
 
-def _message(capsys: pytest.CaptureFixture[str], *args: str | Path) -> str:
+def _message(capsys: pytest.CaptureFixture[str], *args: object) -> str:
     """What a failing command says on stderr, log lines left out."""
     assert run(*args) == 1
     said = capsys.readouterr().err
@@ -24,7 +25,10 @@ def _message(capsys: pytest.CaptureFixture[str], *args: str | Path) -> str:
 
 def test_an_unknown_checkpoint(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     found = _message(capsys, "test", "--ckpt_path", tmp_path / "none.ckpt")
-    assert found == f"quantlit test: CheckpointError: There is no checkpoint {tmp_path}/none.ckpt."
+    assert found.startswith("quantlit test: CheckpointError: There is no checkpoint or run folder")
+    assert f"{tmp_path}/none.ckpt." in found
+    assert "Name a .ckpt file, or a folder below which `quantlit fit` wrote one." in found
+    assert "no checkpoint or run folder best" in _message(capsys, "test", "--ckpt_path", "best")
     found = _message(capsys, "test", "--ckpt_path", tmp_path)
     assert "No best.ckpt below" in found
 
@@ -35,7 +39,7 @@ def test_a_checkpoint_of_other_factors(
     arguments = ["--trainer.logger.init_args.save_dir", tmp_path]
     arguments += ["--data.init_args.factors", "[return_1, day_position, volatility_20]"]
     found = _message(capsys, "test", "--ckpt_path", fitted_run, *arguments)
-    assert "CheckpointError: The checkpoint was trained on the fe" in found or "factors" in found
+    assert "CheckpointError: The checkpoint was trained on the f" in found
     assert "volatility_5" in found
     assert "volatility_20" in found
     assert "Use the configuration it was trained with" in found
@@ -103,6 +107,54 @@ def test_a_setting_that_is_impossible(
     assert "ConfigError: label.horizons is [0]; give numbers of bars >= 1" in found
 
 
+def test_a_checkpoint_of_another_network(
+    capsys: pytest.CaptureFixture[str], fitted_run: Path, tmp_path: Path
+) -> None:
+    arguments = ["--trainer.logger.init_args.save_dir", tmp_path]
+    arguments += ["--model.init_args.forecaster.init_args.hidden_size", "16"]
+    found = _message(capsys, "test", "--ckpt_path", fitted_run, *arguments)
+    assert "CheckpointError: The checkpoint is of another network" in found
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="the machine has a GPU")
+def test_a_machine_without_what_is_asked_for(
+    capsys: pytest.CaptureFixture[str], tiny_config: Path
+) -> None:
+    found = _message(capsys, "fit", "--config", tiny_config, "--trainer.accelerator", "gpu")
+    assert "quantlit fit: ConfigError: trainer: No supported gpu backend found!" in found
+
+
+def test_a_trainer_that_puts_its_own_sampler_in(
+    capsys: pytest.CaptureFixture[str], tiny_config: Path, tmp_path: Path
+) -> None:
+    arguments = ["--trainer.logger.init_args.save_dir", tmp_path, "--trainer.callbacks", "[]"]
+    with pytest.warns(UserWarning, match="You requested to overfit"):
+        found = _message(
+            capsys, "fit", "--config", tiny_config, *arguments, "--trainer.overfit_batches", "2"
+        )
+    assert "trainer.overfit_batches" in found
+    assert "Use trainer.limit_train_batches" in found
+
+
+def test_callbacks_that_need_a_logger(
+    capsys: pytest.CaptureFixture[str],
+    tiny_config: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)  # without a logger the working directory is the run's folder
+    found = _message(capsys, "fit", "--config", tiny_config, "--trainer.logger", "false")
+    assert "ConfigError: trainer: Cannot use `LearningRateMonitor`" in found
+
+
+def test_a_schedule_over_an_endless_run(
+    capsys: pytest.CaptureFixture[str], tiny_config: Path, tmp_path: Path
+) -> None:
+    arguments = ["--trainer.logger.init_args.save_dir", tmp_path, "--trainer.max_epochs", "-1"]
+    found = _message(capsys, "fit", "--config", tiny_config, *arguments)
+    assert "set trainer.max_epochs or trainer.max_steps" in found
+
+
 def test_a_test_without_a_fit(
     capsys: pytest.CaptureFixture[str], tiny_config: Path, tmp_path: Path
 ) -> None:
@@ -134,7 +186,7 @@ def test_a_wrong_argument_is_named_and_exits_with_2(
     assert said.startswith("quantlit fit: ")
     assert named in said
     assert "Traceback" not in said
-    assert said.endswith("`quantlit fit --help` lists the options.\n")
+    assert said.splitlines()[-1].startswith("`quantlit fit --help` lists the options")
 
 
 def test_an_unknown_command_is_answered_with_the_nearest(
@@ -148,7 +200,6 @@ def test_an_unknown_command_is_answered_with_the_nearest(
 def test_the_console_script_exits_with_1_and_one_message(tmp_path: Path) -> None:
     done = console("test", "--ckpt_path", "none.ckpt", cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stderr.strip() == (
-        "quantlit test: CheckpointError: There is no checkpoint none.ckpt."
-    )
+    assert done.stderr.startswith("quantlit test: CheckpointError: There is no checkpoint")
+    assert len(done.stderr.splitlines()) == 1
     assert done.stdout == ""

@@ -28,8 +28,15 @@ pytestmark = [
     pytest.mark.ddp,
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:The dirpath has changed"),
+    pytest.mark.filterwarnings("ignore:Be aware that when using `ckpt_path`, callbacks"),
 ]
 DDP = ["--trainer.strategy", "ddp", "--trainer.devices", "2", "--trainer.accelerator", "cpu"]
+
+EVERY_7_STEPS = [
+    "--trainer.callbacks+",
+    "{class_path: ModelCheckpoint, init_args: "
+    "{filename: 'at{step}', auto_insert_metric_name: false, every_n_train_steps: 7}}",
+]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = write(folder / "ddp.yaml", settings)
     fit = ["fit", "--config", file, "--trainer.logger.init_args.name"]
     assert run(*fit, "one", "--trainer.accumulate_grad_batches", "2") == 0
-    done = console(*fit, "two", *DDP, cwd=folder)
+    done = console(*fit, "two", *DDP, *EVERY_7_STEPS, cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -71,6 +78,24 @@ def test_two_ranks_take_the_steps_of_one_process_that_accumulates(folder: Path) 
     assert one["global_step"] == two["global_step"] == 2 * 5
     for name, weights in one["state_dict"].items():
         torch.testing.assert_close(weights, two["state_dict"][name], atol=1e-5, rtol=0)
+
+
+def test_two_ranks_resumed_in_mid_epoch_end_bitwise_equal(folder: Path) -> None:
+    run_folder = folder / "runs" / "two" / "version_0"
+    middle = load_checkpoint(run_folder / "checkpoints" / "at7.ckpt")
+    state = next(value for key, value in middle["callbacks"].items() if "RandomState" in key)
+    assert len(state["ranks"]) == 2
+    arguments = ["fit", "--config", folder / "ddp.yaml", *DDP, *EVERY_7_STEPS]
+    arguments += ["--trainer.logger.init_args.name", "resumed"]
+    done = console(*arguments, "--ckpt_path", run_folder / "checkpoints" / "at7.ckpt", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    whole, resumed = (
+        load_checkpoint(folder / "runs" / name / "version_0" / "checkpoints" / "last.ckpt")
+        for name in ("two", "resumed")
+    )
+    assert resumed["global_step"] == whole["global_step"]
+    for name, weights in whole["state_dict"].items():
+        assert torch.equal(weights, resumed["state_dict"][name]), name
 
 
 def test_validation_scores_of_two_ranks_are_those_of_one(folder: Path) -> None:
