@@ -60,7 +60,7 @@ class TransformPipeline(FittedTransform):
             if isinstance(step, FittedTransform):
                 step.fit(features, observed, fit_range=fit_range)
             if steps:
-                features = apply_in_runs(step, features, observed).numpy()
+                features = transform_in_runs([step], features, observed).numpy()
 
     def forward(self, features: Tensor, observed: Tensor) -> Tensor:
         """``[..., L, N, F']`` finite features."""
@@ -85,19 +85,23 @@ class TransformPipeline(FittedTransform):
             LookAheadError: if the pipeline was never fitted.
         """
         self.check_fitted()
-        return apply_in_runs(self, features, observed)
+        out = transform_in_runs(self.steps, features, observed)
+        return out.nan_to_num_(nan=0.0, posinf=0.0, neginf=0.0)
 
 
 @torch.no_grad()
-def apply_in_runs(
-    transform: Transform,
+def transform_in_runs(
+    steps: Sequence[Transform],
     features: npt.NDArray[np.float32],
     observed: npt.NDArray[np.bool_],
 ) -> Tensor:
-    """Transform a panel run by run, each with the lookback before it; no value depends on the runs.
+    """Transform a panel run by run of dates; no value depends on where the runs are cut.
+
+    Each step is given the last bars of its own input before the run, as many as its lookback, so
+    that none is computed twice.
 
     Args:
-        transform: what to apply.
+        steps: what to apply, in order.
         features: ``[T, N, F]`` float32, NaN where unknown; may be memory-mapped.
         observed: ``[T, N]`` bool.
 
@@ -105,15 +109,22 @@ def apply_in_runs(
         ``[T, N, F']`` float32, contiguous.
     """
     n_bars, n_assets, n_features = features.shape
-    n_outputs = len(transform.output_names([""] * n_features))
-    out = torch.empty((n_bars, n_assets, n_outputs))
-    length = max(1, CHUNK_VALUES // max(1, n_assets * n_features), 4 * transform.lookback)
+    names = [""] * n_features
+    for step in steps:
+        names = step.output_names(names)
+    out = torch.empty((n_bars, n_assets, len(names)))
+    longest = max((step.lookback for step in steps), default=0)
+    length = max(1, CHUNK_VALUES // max(1, n_assets * n_features), longest)
+    tails: list[Tensor | None] = [None] * len(steps)
     for start in range(0, n_bars, length):
-        first = max(0, start - transform.lookback)
-        rows = slice(first, start + length)
+        stop = min(start + length, n_bars)
         # Copies: a memory-mapped array is read-only, which tensors cannot be.
-        run = transform(
-            torch.from_numpy(np.array(features[rows])), torch.from_numpy(np.array(observed[rows]))
-        )
-        out[start : start + length] = run[start - first :]
+        run = torch.from_numpy(np.array(features[start:stop]))
+        for index, step in enumerate(steps):
+            tail = tails[index]
+            given = run if tail is None else torch.cat([tail, run])
+            seen = torch.from_numpy(np.array(observed[stop - len(given) : stop]))
+            tails[index] = given[max(0, len(given) - step.lookback) :].clone()
+            run = step(given, seen)[-(stop - start) :]
+        out[start:stop] = run
     return out
