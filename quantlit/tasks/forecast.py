@@ -11,7 +11,7 @@ from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.optim import AdamW
-from torch.optim.lr_scheduler import LRScheduler
+from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torchmetrics import MeanMetric
 
 from quantlit.core import CheckpointError, ConfigError, PanelBatch, PanelSpec, unsaveable
@@ -195,7 +195,7 @@ class ForecastTask(LightningModule):
             return optimizer
         scheduler = self._make_scheduler(optimizer)
         entry: dict[str, Any] = {"scheduler": scheduler, "interval": "step"}
-        if not isinstance(scheduler, LRScheduler) or hasattr(scheduler, "monitor"):
+        if isinstance(scheduler, ReduceLROnPlateau) or hasattr(scheduler, "monitor"):
             entry = {
                 "scheduler": scheduler,
                 "interval": "epoch",

@@ -10,6 +10,7 @@ import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.trainer.states import TrainerFn
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tiny_run import datamodule, scalars
 from tiny_task import make_task, make_trainer
@@ -29,6 +30,7 @@ def validate(
         trainer = SimpleNamespace(
             callback_metrics=metrics,
             sanity_checking=False,
+            state=SimpleNamespace(fn=TrainerFn.FITTING),
             checkpoint_callbacks=[ModelCheckpoint(every_n_train_steps=1), checkpoint],
             current_epoch=epoch,
         )
@@ -78,6 +80,23 @@ def test_a_resumed_run_remembers_its_best() -> None:
     resumed.load_state_dict(torch.load(file, weights_only=True))
     validate(resumed, 0.375)
     assert best(resumed) == {"valid/rank_ic": 0.5, "epoch": 1}
+
+
+def test_a_validate_command_prints_its_scores_and_remembers_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    report = RunReport()
+    trainer: Any = SimpleNamespace(
+        callback_metrics={"valid/rank_ic": torch.tensor(0.25)},
+        sanity_checking=False,
+        is_global_zero=True,
+        state=SimpleNamespace(fn=TrainerFn.VALIDATING),
+    )
+    report.on_validation_end(trainer, MODULE)
+    said = capsys.readouterr().out
+    assert "valid/rank_ic" in said
+    assert "0.2500" in said
+    assert best(report) == {}
 
 
 def test_after_a_test_scores_and_places_are_printed_and_logged(

@@ -165,12 +165,20 @@ def test_without_a_schedule_the_rate_stays(data: PanelDataModule) -> None:
     assert trainer.lr_scheduler_configs == []
 
 
-def test_a_plateau_schedule_steps_by_the_epoch_on_its_monitor(data: PanelDataModule) -> None:
-    class Plateau(ReduceLROnPlateau):
-        monitor = "valid/loss"
+class LossPlateau(ReduceLROnPlateau):
+    """As Lightning's own variant, which says what it watches."""
 
-    task = make_task(data, scheduler=partial(Plateau, mode="min", factor=0.5))
+    monitor = "valid/loss"
+
+
+@pytest.mark.parametrize(
+    ("schedule", "monitor"), [(LossPlateau, "valid/loss"), (ReduceLROnPlateau, "valid/rank_ic")]
+)
+def test_a_plateau_schedule_steps_by_the_epoch_on_its_monitor(
+    schedule: type[ReduceLROnPlateau], monitor: str, data: PanelDataModule
+) -> None:
+    task = make_task(data, scheduler=partial(schedule, mode="min", factor=0.5))
     trainer = make_trainer(limit_train_batches=1, limit_val_batches=1)
     trainer.fit(task, data)
     config = trainer.lr_scheduler_configs[0]
-    assert (config.interval, config.monitor) == ("epoch", "valid/loss")
+    assert (config.interval, config.monitor) == ("epoch", monitor)
