@@ -52,6 +52,8 @@ def assemble(
         valid=valid,
         weight=weights,
         stamps=torch.from_numpy(np.array(panel.stamps)),
+        dates=torch.arange(len(observed)),
+        assets=torch.arange(observed.shape[1]),
     )
 
 

@@ -25,6 +25,8 @@ class PanelTensors(NamedTuple):
         valid: ``[T, N]`` bool.
         weight: ``[T, N]`` float32.
         stamps: ``[T, 5]`` int64.
+        dates: ``[T]`` int64, 0 to T - 1.
+        assets: ``[N]`` int64, 0 to N - 1.
     """
 
     features: Tensor
@@ -33,6 +35,8 @@ class PanelTensors(NamedTuple):
     valid: Tensor
     weight: Tensor
     stamps: Tensor
+    dates: Tensor
+    assets: Tensor
 
     def to(self, device: torch.device) -> PanelTensors:
         """The same tensors on another device."""
@@ -50,22 +54,19 @@ class PanelTensors(NamedTuple):
             window: W, the lookback in bars.
         """
         padded = is_padding(run)
-        first, last = (padding(run) if padded else run)[0], (padding(run) if padded else run)[-1]
+        first, last = (~run[0], ~run[-1]) if padded else (run[0], run[-1])
         bars = slice(first - window + 1, last + 1)
-        dates = slice(first, last + 1)
-        device = self.features.device
-        valid = self.valid[dates]
+        days = slice(first, last + 1)
+        valid, dates = self.valid[days], self.dates[days]
         return PanelBatch(
             features=self.features[bars],
             observed=self.observed[bars],
-            target=self.target[dates],
+            target=self.target[days],
             valid=torch.zeros_like(valid) if padded else valid,
-            weight=self.weight[dates],
+            weight=self.weight[days],
             stamps=self.stamps[bars],
-            dates=torch.full((len(run),), -1, device=device)
-            if padded
-            else torch.arange(first, last + 1, device=device),
-            assets=torch.arange(self.features.shape[1], device=device),
+            dates=torch.full_like(dates, -1) if padded else dates,
+            assets=self.assets,
         )
 
 
