@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset, get_worker_info
 
-from quantlit.core import ConfigError, PanelBatch, TimeContinuityError
+from quantlit.core import PanelBatch, TimeContinuityError
 from quantlit.samplers import Run, is_padding, padding
 
 
@@ -103,15 +103,9 @@ class BlockDataset(Dataset[PanelBatch | Tensor]):
         return len(self.dates)
 
     def __getitem__(self, run: Run) -> PanelBatch | Tensor:
-        if not isinstance(run, list):
-            raise ConfigError(
-                f"The loader asked for {run!r}, which is no run of dates: Lightning's "
-                "trainer.overfit_batches puts another sampler in the place of ours. "
-                "Use trainer.limit_train_batches and data.order: sequential."
-            )
         self._check(padding(run) if is_padding(run) else run)
         if self.resident:
-            return torch.tensor(run)
+            return torch.tensor(run, dtype=torch.int64)
         batch = self.tensors.block(run, self.window)
         if get_worker_info() is None:
             return batch
@@ -119,7 +113,8 @@ class BlockDataset(Dataset[PanelBatch | Tensor]):
         return PanelBatch(*(tensor.clone() for tensor in batch))
 
     def _check(self, run: Run) -> None:
-        if run != list(range(run[0], run[0] + len(run))):
+        steady = isinstance(run, range) and run.step == 1
+        if not steady and list(run) != list(range(run[0], run[0] + len(run))):
             named = ", ".join(str(pd.Timestamp(self.dates[position])) for position in run[:12])
             raise TimeContinuityError(
                 f"A batch holds dates that are not consecutive on the panel's calendar: {named}"

@@ -11,7 +11,6 @@ import pandas as pd
 import torch
 from lightning import LightningDataModule
 from torch import Tensor
-from torchdata.stateful_dataloader import StatefulDataLoader
 
 from quantlit.core import (
     ConfigError,
@@ -23,6 +22,7 @@ from quantlit.core import (
 )
 from quantlit.datamodules.assembly import assemble
 from quantlit.datamodules.dataset import BlockDataset, PanelTensors
+from quantlit.datamodules.loader import BlockLoader
 from quantlit.datamodules.residency import Residency, lives_on_device
 from quantlit.datamodules.restore import check_restorable
 from quantlit.datamodules.wrapping import refuse_wrapped_samplers
@@ -219,7 +219,7 @@ class PanelDataModule(LightningDataModule):
 
     # ---------------------------------------------------------------------- loaders
 
-    def train_dataloader(self) -> StatefulDataLoader:
+    def train_dataloader(self) -> BlockLoader:
         """Blocks of D dates in the configured order; resumable in the middle of an epoch."""
         sampler = TimeContiguousSampler(
             self.positions.train,
@@ -232,30 +232,28 @@ class PanelDataModule(LightningDataModule):
             sampler.set_epoch(self.trainer.current_epoch)
         return loader
 
-    def val_dataloader(self) -> StatefulDataLoader:
+    def val_dataloader(self) -> BlockLoader:
         """Every validation date once over all ranks."""
         return self._loader(EvaluationSampler(self.positions.valid, block=self.block))
 
-    def test_dataloader(self) -> StatefulDataLoader:
+    def test_dataloader(self) -> BlockLoader:
         """Every test date once over all ranks."""
         return self._loader(EvaluationSampler(self.positions.test, block=self.block))
 
-    def predict_dataloader(self) -> StatefulDataLoader:
+    def predict_dataloader(self) -> BlockLoader:
         """Every date of the split ``predict_on`` once; labels may be unknown."""
         positions: Positions = getattr(self.positions, self.predict_on)
         return self._loader(EvaluationSampler(positions, block=self.block))
 
-    def _loader(self, sampler: TimeContiguousSampler | EvaluationSampler) -> StatefulDataLoader:
+    def _loader(self, sampler: TimeContiguousSampler | EvaluationSampler) -> BlockLoader:
         refuse_wrapped_samplers(self.trainer)
         tensors = self.tensors()
         device = self._device()
         resident = lives_on_device(self.residency, tensors, device)
-        return StatefulDataLoader(
+        return BlockLoader(
             BlockDataset(tensors, dates=self.panel.dates, window=self.window, resident=resident),
-            batch_size=None,
-            sampler=sampler,
+            sampler,
             num_workers=self.num_workers,
-            collate_fn=_identity,
             pin_memory=device.type == "cuda" and not resident,
         )
 
@@ -292,8 +290,3 @@ class PanelDataModule(LightningDataModule):
         check_restorable(state_dict, [factor.name for factor in self.resolved_factors], self.panel)
         self.pipeline.load_state_dict(state_dict["transforms"])
         self._tensors = self._resident = None
-
-
-def _identity(batch: PanelBatch | Tensor) -> PanelBatch | Tensor:
-    """Blocks are batches already."""
-    return batch

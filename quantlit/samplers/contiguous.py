@@ -34,6 +34,10 @@ class TimeContiguousSampler(Sampler[Run]):
         seed: seeds the phase and the order, with the epoch.
         world: rank and number of processes; by default those of torch.distributed.
 
+    Attributes:
+        epoch: whose order the next iteration follows.
+        resume_at: batches that the next iteration, and it alone, leaves out at its start.
+
     Raises:
         ConfigError: if there are not enough consecutive dates for one block per rank.
     """
@@ -63,8 +67,7 @@ class TimeContiguousSampler(Sampler[Run]):
                 f"process(es): the longest run of training dates has {longest}. "
                 "Lower data.block or widen split.train."
             )
-        self._yielded = 0
-        self._resume_at = 0
+        self.resume_at = 0
 
     def _blocks_in(self, part: npt.NDArray[np.int64]) -> int:
         """Blocks that fit whatever the phase; a segment too short to shift keeps phase 0."""
@@ -88,35 +91,28 @@ class TimeContiguousSampler(Sampler[Run]):
             phase = int(rng.integers(0, min(self.block - 1, slack) + 1)) if count else 0
             fitting = (len(part) - phase) // self.block
             skip = int(rng.integers(0, fitting - count + 1)) if fitting > count else 0
-            start = phase + skip * self.block
-            blocks += part[start : start + count * self.block].reshape(count, self.block).tolist()
+            first = int(part[0]) + phase + skip * self.block
+            starts = range(first, first + count * self.block, self.block)
+            blocks += [range(start, start + self.block) for start in starts]
         if self.order == "block_shuffled":
             rng.shuffle(blocks)
         kept = blocks[: self._length * self._world.size]
         return kept[self._world.rank :: self._world.size]
 
     def __iter__(self) -> Iterator[Run]:
-        # The order and the resume position are read here, not at the first `next`: a loader may
-        # create an iterator, throw it away and create another one before it asks for a batch.
-        start, self._resume_at = self._resume_at, 0
-        self._yielded = start
-        return self._iterate(self.runs(self.epoch)[start:])
-
-    def _iterate(self, runs: list[Run]) -> Iterator[Run]:
-        for run in runs:
-            self._yielded += 1
-            yield run
-
-    def state_dict(self) -> dict[str, Any]:
-        """Epoch and number of batches yielded: the same on every rank."""
-        return {"epoch": self.epoch, "yielded": self._yielded}
+        # Read here, not at the first `next`, and once: the epoch after a resumed one is whole.
+        start, self.resume_at = self.resume_at, 0
+        return iter(self.runs(self.epoch)[start:])
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue where another sampler of the same settings stopped.
+        """Let the next iteration continue where a loader of the same settings stopped.
 
         A finished epoch continues at the start of the next one.
+
+        Args:
+            state: ``epoch``, and ``yielded``, the batches of it that were handed over.
         """
         self.epoch, position = int(state["epoch"]), int(state["yielded"])
         if position >= self._length:
             self.epoch, position = self.epoch + 1, 0
-        self._resume_at = position
+        self.resume_at = position

@@ -22,7 +22,14 @@ class EvaluationSampler(Sampler[Run]):
         positions: ascending calendar positions; gaps are never spanned.
         block: the largest number of dates in a block.
         world: rank and number of processes; by default those of torch.distributed.
+
+    Attributes:
+        epoch: always 0, one order for all.
+        resume_at: always 0, an evaluation starts at its beginning.
     """
+
+    epoch = 0
+    resume_at = 0
 
     def __init__(
         self,
@@ -33,12 +40,15 @@ class EvaluationSampler(Sampler[Run]):
     ) -> None:
         world = world or current_world()
         blocks: list[Run] = [
-            part[start : start + block].tolist()
+            range(start, min(start + block, int(part[-1]) + 1))
             for part in segments(positions)
-            for start in range(0, len(part), block)
+            for start in range(int(part[0]), int(part[-1]) + 1, block)
         ]
         missing = -len(blocks) % world.size
         self._runs = (blocks + [padding(blocks[-1])] * missing)[world.rank :: world.size]
+
+    def set_epoch(self, epoch: int) -> None:
+        """Nothing changes with the epoch."""
 
     def __len__(self) -> int:
         """Batches of this rank, the same on every rank."""

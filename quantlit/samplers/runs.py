@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from quantlit.core import TimeContinuityError
 
-Run = list[int]
+Run = Sequence[int]
+"""D consecutive calendar positions: a ``range`` from our samplers, which costs nothing to make."""
 
 
 def segments(positions: Sequence[int] | npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:

@@ -128,10 +128,9 @@ def test_a_trainer_that_puts_its_own_sampler_in(
     capsys: pytest.CaptureFixture[str], tiny_config: Path, tmp_path: Path
 ) -> None:
     arguments = ["--trainer.logger.init_args.save_dir", tmp_path, "--trainer.callbacks", "[]"]
-    with pytest.warns(UserWarning, match="You requested to overfit"):
-        found = _message(
-            capsys, "fit", "--config", tiny_config, *arguments, "--trainer.overfit_batches", "2"
-        )
+    found = _message(
+        capsys, "fit", "--config", tiny_config, *arguments, "--trainer.overfit_batches", "2"
+    )
     assert "trainer.overfit_batches" in found
     assert "Use trainer.limit_train_batches" in found
 

@@ -77,7 +77,7 @@ def test_evaluation_covers_each_date_of_the_split_once(data: PanelDataModule) ->
         (data.test_dataloader(), data.positions.test),
         (data.predict_dataloader(), data.positions.test),
     ):
-        seen = torch.cat([batch.dates for batch in loader])
+        seen = torch.cat([batch.dates for batch in loader if isinstance(batch, PanelBatch)])
         assert seen.tolist() == expected.tolist()
         assert len(loader) == -(-len(expected) // 8)
 

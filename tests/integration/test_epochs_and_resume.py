@@ -35,7 +35,8 @@ class SeenDates(Callback):
 
 
 def _expected(data: PanelDataModule, epoch: int) -> list[list[int]]:
-    return TimeContiguousSampler(data.positions.train, block=data.block, seed=7).runs(epoch)
+    sampler = TimeContiguousSampler(data.positions.train, block=data.block, seed=7)
+    return [list(run) for run in sampler.runs(epoch)]
 
 
 @pytest.mark.parametrize("num_workers", [0, pytest.param(2, marks=pytest.mark.slow)])
