@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 
 from quantlit.core import QuantlitError
 
-COMMANDS = ("prepare", "fit", "validate", "test", "predict")
+COMMANDS = ("prepare", "convert", "fit", "validate", "test", "predict")
 USAGE = """usage: quantlit COMMAND [options]
 
 commands:
   prepare    turn raw files into a panel store
+  convert    write a panel store as a Qlib store or a Parquet file
   fit        train a forecaster, validating as it goes
   validate   score a checkpoint on the validation dates
   test       score a checkpoint on the test dates and write its predictions
@@ -86,6 +87,10 @@ def _command(name: str) -> Callable[[list[str]], object]:
         from quantlit.cli.prepare import run
 
         return run
+    if name == "convert":
+        from quantlit.cli.convert import run_convert
+
+        return run_convert
     from quantlit.cli.lightning import run_trainer
 
     return run_trainer

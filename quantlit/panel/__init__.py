@@ -1,6 +1,8 @@
-"""The panel store: memory-mapped bars of many assets, its builder, calendar and sources."""
+"""The panel store: memory-mapped bars of many assets, its builder, calendar, sources, exports."""
 
 from quantlit.panel.builder import build_panel
+from quantlit.panel.export_parquet import write_parquet
+from quantlit.panel.export_qlib import write_qlib
 from quantlit.panel.sources import (
     ColumnMap,
     CsvSource,
@@ -8,6 +10,7 @@ from quantlit.panel.sources import (
     PanelSource,
     ParquetSource,
     PlantedSignal,
+    QlibSource,
     RawPanel,
     ReturnColumn,
     SampleSource,
@@ -24,10 +27,13 @@ __all__ = [
     "PanelSource",
     "ParquetSource",
     "PlantedSignal",
+    "QlibSource",
     "RawPanel",
     "ReturnColumn",
     "SampleSource",
     "SyntheticSource",
     "TableSource",
     "build_panel",
+    "write_parquet",
+    "write_qlib",
 ]

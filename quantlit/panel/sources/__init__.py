@@ -3,6 +3,7 @@
 from quantlit.panel.sources.base import PanelSource, RawPanel
 from quantlit.panel.sources.columns import ColumnMap, ReturnColumn
 from quantlit.panel.sources.frame import FrameSource
+from quantlit.panel.sources.qlib_bin import QlibSource
 from quantlit.panel.sources.sample import SampleSource
 from quantlit.panel.sources.synthetic import PlantedSignal, SyntheticSource
 from quantlit.panel.sources.table import CsvSource, ParquetSource, TableSource
@@ -14,6 +15,7 @@ __all__ = [
     "PanelSource",
     "ParquetSource",
     "PlantedSignal",
+    "QlibSource",
     "RawPanel",
     "ReturnColumn",
     "SampleSource",
