@@ -6,6 +6,7 @@ from quantlit.features.cross_sectional import CrossSectionalRankGaussian, CrossS
 from quantlit.features.factors import BarFactor, Factor, WindowFactor
 from quantlit.features.imputer import Imputer
 from quantlit.features.labels import LabelSpec, forward_returns
+from quantlit.features.language import Expression, operator_table
 from quantlit.features.library import factor_sets, resolve_factors
 from quantlit.features.pipeline import TransformPipeline
 from quantlit.features.price_factors import (
@@ -47,6 +48,7 @@ __all__ = [
     "DayRange",
     "Distance",
     "DollarVolume",
+    "Expression",
     "Factor",
     "FittedTransform",
     "Illiquidity",
@@ -74,5 +76,6 @@ __all__ = [
     "compute_factors",
     "factor_sets",
     "forward_returns",
+    "operator_table",
     "resolve_factors",
 ]

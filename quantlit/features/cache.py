@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import inspect
 import json
 import math
@@ -34,9 +35,10 @@ def compute_factors(panel: Panel, factors: Sequence[Factor], *, cache: bool = Tr
     """All factors on every bar of a panel, from the cache beside its store where they are there.
 
     The cache's key is the panel's checksum and each factor's class, parameters and source module: a
-    change of any of them computes anew (what that module imports is not looked at). A new file is
-    written aside and renamed, one process at a time. Where it cannot be written, for want of rights
-    or of space, the factors are computed in memory, with a warning.
+    change of any of them computes anew. What that module imports is not looked at, unless the
+    factor names it in ``modules``. A new file is written aside and renamed, one process at a time.
+    Where it cannot be written, for want of rights or of space, the factors are computed in memory,
+    with a warning.
 
     Args:
         panel: the store.
@@ -150,6 +152,7 @@ def cache_key(panel: Panel, factors: Sequence[Factor]) -> str:
     for factor in factors:
         parts += [type(factor).__qualname__, sorted(vars(factor).items())]
         parts += [_source(kind) for kind in type(factor).__mro__ if issubclass(kind, Factor)]
+        parts += [inspect.getsource(importlib.import_module(name)) for name in factor.modules]
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

@@ -23,9 +23,11 @@ class Factor(ABC):
 
     Attributes:
         fields: the panel fields that it reads.
+        modules: dotted names of further modules whose source belongs to the key.
     """
 
     fields: ClassVar[tuple[str, ...]] = ("close",)
+    modules: ClassVar[tuple[str, ...]] = ()
 
     @property
     @abstractmethod

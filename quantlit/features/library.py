@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from quantlit.core import ConfigError
 from quantlit.features.factors import Factor
+from quantlit.features.language import Expression, is_expression
 from quantlit.features.price_factors import (
     Beta,
     ClosePosition,
@@ -65,17 +66,17 @@ def factor_sets() -> dict[str, list[Factor]]:
 
 
 def resolve_factors(factors: Sequence[str | Factor], fields: Iterable[str]) -> list[Factor]:
-    """Factors for a list of names, set names and factors, in the order of the feature axis.
+    """Factors for a list of names, set names, formulas and factors, in the feature axis's order.
 
     A factor that is named twice (alone and by a set, say) is taken once, at its first place.
 
     Args:
-        factors: names of factors or sets, or factors.
+        factors: names of factors or sets, formulas (see ``features.language``), or factors.
         fields: what the panel has.
 
     Raises:
-        ConfigError: if the list is empty, a name is unknown, a factor needs a field that the panel
-            lacks, or two different factors have one name.
+        ConfigError: if the list is empty, a name is unknown, a formula cannot be read, a factor
+            needs a field that the panel lacks, or two different factors have one name.
     """
     fields = list(fields)
     resolved: dict[str, Factor] = {}
@@ -101,18 +102,23 @@ def _expand(entry: str | Factor) -> list[Factor]:
     if entry in sets:
         return sets[entry]
     named = {factor.name: factor for members in sets.values() for factor in members}
+    if entry not in named and is_expression(entry):
+        return [Expression(text=entry)]
     if entry not in named:
         words = difflib.get_close_matches(entry, [*sets, *named], n=3)
         nearest = f"Did you mean {', '.join(words)}? " if words else ""
         raise ConfigError(
             f"There is no factor or set of factors named {entry!r}. {nearest}The sets are "
             f"{', '.join(sets)}; the factors are {', '.join(named)}. Another window takes a "
-            f"class_path, e.g. quantlit.features.Return with window: 3."
+            f"class_path, e.g. quantlit.features.Return with window: 3; a formula has an operator, "
+            f"e.g. 'close / open - 1'."
         )
     return [named[entry]]
 
 
 def _check_fields(factor: Factor, fields: list[str]) -> None:
+    if isinstance(factor, Expression):
+        factor.check_fields(fields)
     missing = [field for field in factor.fields if field not in fields]
     if missing:
         raise ConfigError(
