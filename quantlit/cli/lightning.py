@@ -111,8 +111,6 @@ def run_trainer(args: list[str]) -> QuantlitCLI:
 
 def _quieten() -> None:
     """Silence what a user can do nothing about, and advice that does not hold for views."""
-    # torchdata 0.11 calls torch.set_vital, which torch 2.13 deprecates.
-    warnings.filterwarnings("ignore", message="'set_vital' is deprecated", category=UserWarning)
     # Lightning 2.6 calls jsonargparse by names that its version 4.49 deprecates.
     warnings.filterwarnings(
         "ignore", category=DeprecationWarning, module=r"lightning\.pytorch\.cli"
