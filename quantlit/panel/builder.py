@@ -14,24 +14,40 @@ import numpy.typing as npt
 from filelock import FileLock
 
 from quantlit.core import PanelError, file_sha256
+from quantlit.panel.aside import Progress, no_progress
 from quantlit.panel.calendar import bars_per_year, session_ids
 from quantlit.panel.manifest import MANIFEST, ArrayEntry, Manifest, read_manifest
 from quantlit.panel.paths import expand_path
 from quantlit.panel.sources.base import PanelSource, RawPanel
+from quantlit.panel.sources.screen import report_frame
 from quantlit.panel.store import Panel
+from quantlit.panel.workspace import Workspace
+
+BUILDING = "building"
+"""The file that says for which source an unfinished store is."""
+
+DROPPED = "dropped.csv"
+"""The report of the rows that a store's source left out."""
 
 
-def build_panel(source: PanelSource, path: str | Path, overwrite: bool = False) -> Panel:
+def build_panel(
+    source: PanelSource,
+    path: str | Path,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+) -> Panel:
     """Load a source and keep it as a store; a store made from the same source is opened as it is.
 
     The store is written into a folder beside ``path``, flushed to disk and renamed: a crash leaves
-    the store that was there before, or none. Where several processes build at once, one does it and
-    the others open what it made.
+    the store that was there before, or none, and the next build of the same source goes on from
+    what had been read. Where several processes build at once, one does it and the others open what
+    it made.
 
     Args:
         source: where the bars come from.
         path: the store's folder; ``~`` and environment variables are filled in.
         overwrite: replace a store that is there already, even one made from the same source.
+        progress: told how much of how much of the source has been read.
 
     Returns:
         The store, opened.
@@ -46,16 +62,34 @@ def build_panel(source: PanelSource, path: str | Path, overwrite: bool = False) 
     with _locked(folder):
         _recover(folder)
         if not _is_up_to_date(folder, fingerprint, overwrite=overwrite):
-            raw = source.load()
-            raw.check()
             try:
-                _write(raw, source.describe(), fingerprint, _aside(folder))
+                workspace = _workspace(_aside(folder), fingerprint, progress)
+                raw = source.build(workspace)
+                raw.check()
+                _write(raw, source.describe(), fingerprint, workspace)
                 _move_into_place(folder)
             except OSError as error:
+                _clear(folder)
                 raise _cannot_write(folder, error) from error
-            finally:
-                shutil.rmtree(_aside(folder), ignore_errors=True)
+            except Exception:
+                _clear(folder)
+                raise
+        _clear(folder)
     return Panel.open(folder)
+
+
+def _workspace(folder: Path, fingerprint: str, progress: Progress) -> Workspace:
+    """The folder of the store to be; an interrupted build of the same source goes on in it."""
+    owner = folder / BUILDING
+    if not owner.is_file() or owner.read_text(encoding="utf-8") != fingerprint:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        owner.write_text(fingerprint, encoding="utf-8")
+    return Workspace(folder, progress)
+
+
+def _clear(folder: Path) -> None:
+    shutil.rmtree(_aside(folder), ignore_errors=True)
 
 
 @contextmanager
@@ -91,8 +125,7 @@ def _old(folder: Path) -> Path:
 
 
 def _recover(folder: Path) -> None:
-    """Clear what a crash may have left; only the holder of the lock may call it."""
-    shutil.rmtree(_aside(folder), ignore_errors=True)
+    """Put back what a crash may have moved; only the holder of the lock may call it."""
     old = _old(folder)
     if old.exists() and not folder.exists():
         old.replace(folder)
@@ -118,9 +151,12 @@ def _is_up_to_date(folder: Path, fingerprint: str, *, overwrite: bool) -> bool:
     )
 
 
-def _write(raw: RawPanel, source: dict[str, str], fingerprint: str, folder: Path) -> None:
-    """Write and flush every file of the store, the manifest last."""
-    folder.mkdir()
+def _write(raw: RawPanel, source: dict[str, str], fingerprint: str, workspace: Workspace) -> None:
+    """Write and flush every file of the store, the manifest last, and leave nothing else."""
+    folder = workspace.folder
+    if raw.dropped:
+        report_frame(raw.dropped).to_csv(folder / DROPPED, index=False)
+        source = source | {"dropped": str(len(raw.dropped))}
     sessions = session_ids(raw.dates)
     arrays: dict[str, npt.NDArray[Any]] = {
         "values": raw.values,
@@ -139,11 +175,16 @@ def _write(raw: RawPanel, source: dict[str, str], fingerprint: str, folder: Path
     path = folder / MANIFEST
     path.write_text(manifest.dumps(), encoding="utf-8")
     _flush(path)
+    shutil.rmtree(workspace.parts, ignore_errors=True)
+    (folder / BUILDING).unlink()
     _flush(folder)
 
 
 def _write_array(path: Path, array: npt.NDArray[Any]) -> ArrayEntry:
-    np.save(path, np.ascontiguousarray(array), allow_pickle=False)
+    if isinstance(array, np.memmap) and str(array.filename) == str(path):
+        array.flush()
+    else:
+        np.save(path, np.ascontiguousarray(array), allow_pickle=False)
     _flush(path)
     return ArrayEntry(
         shape=array.shape,

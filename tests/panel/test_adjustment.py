@@ -168,7 +168,7 @@ def test_an_unseen_bar_is_skipped(market: pd.DataFrame) -> None:
         ("r", np.nan, r"row 30 \(A0, .*'r' is empty, .* a return above -100 % \(read as frac"),
         ("r", 1e38, r"row 30 \(A0, .*'r' holds .* returns that compound to a finite price"),
         ("r", -1.0, r"row 30 \(A0, .*column 'r' holds '-1.0', .* a return above -100 %"),
-        ("close", 0.0, "row 30 .*column 'close' holds '0.0', .* needs a price above 0"),
+        ("close", 0.0, "row 30 .*column 'close' holds '0.0', and a price is above 0"),
     ],
 )
 def test_impossible_returns(market: pd.DataFrame, column: str, value: float, message: str) -> None:

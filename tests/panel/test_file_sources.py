@@ -164,7 +164,7 @@ def test_csv_text(tmp_path: Path) -> None:
 def test_csv_bars_within_a_day(tmp_path: Path) -> None:
     path = tmp_path / "bars.csv"
     path.write_text("date,symbol,close\n2020-01-01 09:35:00,A,1\n2020-01-01T09:40,A,2\n")
-    raw = CsvSource(str(path)).load()
+    raw = CsvSource(str(path), min_assets=1).load()
     assert [str(date)[:16] for date in raw.dates] == ["2020-01-01T09:35", "2020-01-01T09:40"]
 
 
@@ -233,7 +233,7 @@ source:
     config = parser.instantiate(parser.parse_args([f"--config={tmp_path / 'source.yaml'}"]))
     source = config.source
     assert isinstance(source, CsvSource)
-    assert source.columns == ColumnMap(close="last", volume=None)
+    assert source.settings.columns == ColumnMap(close="last", volume=None)
     assert source.load().fields == ["open", "high", "low", "close", "factor", "sector"]
 
 

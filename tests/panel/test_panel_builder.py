@@ -15,6 +15,7 @@ from long_table import bar_table
 from quantlit.core import DataError, PanelError
 from quantlit.panel import FrameSource, Panel, PanelSource, RawPanel, build_panel, builder
 from quantlit.panel.manifest import MANIFEST
+from quantlit.panel.workspace import Workspace
 
 
 @pytest.fixture
@@ -27,9 +28,9 @@ class CountingSource(FrameSource):
 
     loads = 0
 
-    def load(self) -> RawPanel:
+    def build(self, workspace: Workspace) -> RawPanel:
         self.loads += 1
-        return super().load()
+        return super().build(workspace)
 
 
 def left_over(folder: Path) -> list[str]:
@@ -59,7 +60,7 @@ def test_manifest_says_where_the_bars_come_from(bars: pd.DataFrame, tmp_path: Pa
 
 def test_another_source_needs_overwrite(bars: pd.DataFrame, tmp_path: Path) -> None:
     build_panel(FrameSource(bars), tmp_path / "store")
-    other = FrameSource(bars[bars["symbol"] == "AAA"])
+    other = FrameSource(bars[bars["symbol"] == "AAA"], min_assets=1)
     with pytest.raises(PanelError, match=r"a panel store here already.*--overwrite true"):
         build_panel(other, tmp_path / "store")
     assert build_panel(other, tmp_path / "store", overwrite=True).symbols == ["AAA"]
@@ -129,6 +130,9 @@ def test_an_interrupt_leaves_the_store_before(
     with pytest.raises(KeyboardInterrupt):
         build_panel(FrameSource(bars.iloc[1:]), tmp_path / "store", overwrite=True)
     assert Panel.open(tmp_path / "store", verify=True).checksum == before.checksum
+    assert left_over(tmp_path) == [".store.partial", "store"]
+    monkeypatch.undo()
+    build_panel(FrameSource(bars.iloc[1:]), tmp_path / "store", overwrite=True)
     assert left_over(tmp_path) == ["store"]
 
 
@@ -157,16 +161,16 @@ import pandas as pd
 from quantlit.panel import FrameSource, build_panel, builder
 
 class Source(FrameSource):
-    def load(self):
+    def build(self, workspace):
         with open("loads", "a") as file:
             file.write("load\\n")
         time.sleep(0.3)
-        return super().load()
+        return super().build(workspace)
 
 if sys.argv[1] == "die":
     builder._move_into_place = lambda folder: os._exit(9)
 frame = pd.DataFrame({"date": ["2020-01-01", "2020-01-02"], "symbol": "A", "close": [1.0, 2.0]})
-print(build_panel(Source(frame), "store").checksum)
+print(build_panel(Source(frame, min_assets=1), "store").checksum)
 """
 
 

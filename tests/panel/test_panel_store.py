@@ -116,7 +116,7 @@ def test_a_date_covers_its_whole_day(tmp_path: Path) -> None:
             "close": [1.0, 2.0, 3.0],
         }
     )
-    panel = build_panel(FrameSource(frame), tmp_path / "store")
+    panel = build_panel(FrameSource(frame, min_assets=1), tmp_path / "store")
     assert panel.positions("2020-01-01", "2020-01-01") == range(0, 2)
     assert panel.positions("2020-01-01 10:00", "2020-01-02 09:35") == range(1, 3)
 

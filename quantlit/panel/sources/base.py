@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +14,8 @@ import pandas as pd
 
 from quantlit.core import DataError
 from quantlit.panel.manifest import FORMAT
+from quantlit.panel.sources.records import BadRow
+from quantlit.panel.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,7 @@ class RawPanel:
         fields: F names, each once.
         values: ``[T, N, F]`` float32, NaN where unknown.
         observed: ``[T, N]`` bool, the bar was really seen.
+        dropped: rows of the source that were left out as bad.
     """
 
     dates: npt.NDArray[np.datetime64]
@@ -31,6 +36,7 @@ class RawPanel:
     fields: list[str]
     values: npt.NDArray[np.float32]
     observed: npt.NDArray[np.bool_]
+    dropped: tuple[BadRow, ...] = ()
 
     def check(self) -> None:
         """Raise unless the parts fit together.
@@ -79,6 +85,22 @@ class PanelSource(ABC):
             DataError: if they cannot be a panel.
         """
 
+    def build(self, workspace: Workspace) -> RawPanel:
+        """Read and check the bars where a store is to be; by default :meth:`load`.
+
+        A source of more than fits into memory takes the arrays from ``workspace.array``, says how
+        far it is by ``workspace.progress``, and keeps in ``workspace.parts`` what it need not do
+        again after an interruption.
+
+        Args:
+            workspace: a folder beside the store.
+
+        Raises:
+            DataError: if they cannot be a panel.
+        """
+        del workspace
+        return self.load()
+
     @abstractmethod
     def fingerprint(self) -> str:
         """A hash of the settings and of the size and time of change of every input file.
@@ -92,6 +114,24 @@ class PanelSource(ABC):
     def describe(self) -> dict[str, str]:
         """The source and its settings, for the store's manifest."""
         return {"source": type(self).__name__}
+
+
+class StreamedSource(PanelSource):
+    """A source that builds in a workspace; in memory it loads by way of a temporary one."""
+
+    @abstractmethod
+    def build(self, workspace: Workspace) -> RawPanel:
+        """Read and check the bars where a store is to be."""
+
+    def load(self) -> RawPanel:
+        """Read and check the bars.
+
+        Raises:
+            DataError: naming what is wrong, and where.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            raw = self.build(Workspace(Path(folder)))
+            return replace(raw, values=np.array(raw.values))
 
 
 def fingerprint_of(*parts: object) -> str:

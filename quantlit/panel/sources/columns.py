@@ -22,8 +22,7 @@ class ColumnMap:
     A column left at its default may be missing, except date, symbol and close.
 
     Args:
-        date: timestamp of the bar, in the exchange's own time. A time zone is dropped, the local
-            time kept.
+        date: timestamp of the bar, in the exchange's own time (see ``timezone``).
         symbol: name of the asset. Null: each file holds one asset and is named after it.
         open: first price of the bar.
         high: highest price.
@@ -35,6 +34,8 @@ class ColumnMap:
         vwap: volume-weighted average price.
         factor: adjusted price over unadjusted price, kept as a field and applied to nothing; not
             read where prices are adjusted here, which makes it anew.
+        adjustment_factor: adjusted price over raw price, by which the raw prices and the volume of
+            the table are to be adjusted; taken relative to the first bar of each asset.
         adjusted_close: close adjusted for splits and dividends by the vendor. If given, all prices
             and the volume are adjusted by ``adjusted_close / close``, relative to the first bar of
             each asset, so that no level depends on later events.
@@ -51,6 +52,7 @@ class ColumnMap:
     vwap: str | None = "vwap"
     factor: str | None = "factor"
     adjusted_close: str | None = None
+    adjustment_factor: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,10 @@
-"""Reading the wanted columns of CSV and Parquet files into records."""
+"""Reading the wanted columns of CSV and Parquet files into records, some rows at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -11,85 +12,148 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from quantlit.core import DataError
+from quantlit.panel.sources.chunks import ROWS
+from quantlit.panel.sources.listing import TableFile
 from quantlit.panel.sources.records import Records, table_records
 
 EMPTY = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"]
 """What a CSV cell of a number may hold where the number is unknown."""
 
-Resolve = Callable[[Sequence[str], str], dict[str, str]]
-"""From a table's columns and its name to ``{name here: the table's column}``."""
+Resolve = Callable[[Sequence[str], TableFile], dict[str, str]]
+"""From the columns of a file to ``{name here: the file's column}``."""
+
+Reading = Iterator[tuple[Records, float]]
+"""Rows, and the share of the file that has been read with them."""
 
 
-def list_files(path: Path, suffixes: tuple[str, ...]) -> list[Path]:
-    """The file, or all files with one of the suffixes in a folder and below it, sorted.
-
-    Raises:
-        DataError: if there is none.
-    """
-    if path.is_dir():
-        found = (file for file in path.rglob("*") if file.name.endswith(suffixes))
-        files = sorted(file for file in found if file.is_file() and file.name[0] not in "._")
-        if not files:
-            raise DataError(f"{path}: the folder holds no file that ends in {', '.join(suffixes)}.")
-        return files
-    if not path.is_file():
-        raise DataError(f"{path}: there is no such file or folder. Check the source's path.")
-    return [path]
-
-
-def read_csv(path: Path, resolve: Resolve, separator: str) -> Records:
+def read_csv(file: TableFile, resolve: Resolve, separator: str, skip: int) -> Reading:
     """The wanted columns of a CSV file, with line numbers.
 
     Args:
-        path: the file, perhaps compressed.
+        file: the file, perhaps compressed.
         resolve: says which columns to read.
         separator: what stands between two cells.
+        skip: rows to pass over.
+
+    Yields:
+        At most ``ROWS`` rows at a time.
 
     Raises:
-        DataError: if the file is empty, or no table, or lacks a column.
+        DataError: if the file is empty, or no table, or lacks a column, or may not be read.
     """
-    try:
-        header = pd.read_csv(path, sep=separator, nrows=0, encoding="utf-8-sig")
-        wanted = resolve([str(column) for column in header.columns], path.name)
-        keys = [wanted[name] for name in ("date", "symbol") if name in wanted]
-        frame = pd.read_csv(
-            path,
+    with _readable(file, "CSV table"):
+        header = pd.read_csv(file.path, sep=separator, nrows=0, encoding="utf-8-sig")
+    given = [str(column) for column in header.columns]
+    _check_header(file, given)
+    wanted = resolve(given, file)
+    keys = [wanted[name] for name in ("date", "symbol") if wanted.get(name) in given]
+    read = [column for column in dict.fromkeys(wanted.values()) if column in given]
+    size = max(file.path.stat().st_size, 1)
+    with _readable(file, "CSV table"), file.path.open("rb") as raw:
+        frames = pd.read_csv(
+            raw,
             sep=separator,
-            usecols=list(set(wanted.values())),
+            usecols=read,
             dtype=dict.fromkeys(keys, "str"),
-            na_values={column: EMPTY for column in wanted.values() if column not in keys},
+            na_values={column: EMPTY for column in read if column not in keys},
             keep_default_na=False,
             skip_blank_lines=False,
             low_memory=False,
             encoding="utf-8-sig",
+            compression=_compression(file),
+            skiprows=range(1, skip + 1),
+            chunksize=ROWS,
         )
-    except (ValueError, OSError, EOFError) as error:  # pandas' own errors are ValueErrors
-        raise DataError(f"{path}: this is no CSV table ({error}).") from error
+        for frame in frames:
+            yield _csv_records(frame, file, wanted, keys, skip), min(raw.tell() / size, 1.0)
+
+
+def _compression(file: TableFile) -> Literal["gzip", "bz2", "xz", "zip"] | None:
+    kinds: dict[str, Literal["gzip", "bz2", "xz", "zip"]] = {
+        ".gz": "gzip",
+        ".bz2": "bz2",
+        ".xz": "xz",
+        ".zip": "zip",
+    }
+    return kinds.get(file.path.suffix)
+
+
+def _check_header(file: TableFile, given: list[str]) -> None:
+    numbers = pd.to_numeric(pd.Series(given), errors="coerce").notna()
+    if numbers.any():
+        raise DataError(
+            f"{file.name}: the first line holds the number {given[int(numbers.argmax())]!r}, so it "
+            "is no header. Write the columns' names into the first line."
+        )
+
+
+def _csv_records(
+    frame: pd.DataFrame, file: TableFile, wanted: dict[str, str], keys: list[str], skip: int
+) -> Records:
     blank = (frame[keys].fillna("") == "").all(axis=1)
     blank &= frame.drop(columns=keys).isna().all(axis=1)
+    end = skip + (int(frame.index[-1]) + 1 if len(frame) else 0)
     frame = frame[~blank]
-    places = frame.index.to_numpy() + 2
-    asset = path.name.split(".csv")[0]
-    return table_records(frame, wanted, path.name, asset=asset, places=places, unit="line")
+    return table_records(
+        frame,
+        wanted,
+        file.name,
+        constants=file.constants,
+        places=frame.index.to_numpy() + 2 + skip,
+        unit="line",
+        end=end,
+    )
 
 
-def read_parquet(path: Path, resolve: Resolve) -> Records:
+def read_parquet(file: TableFile, resolve: Resolve, skip: int) -> Reading:
     """The wanted columns of a Parquet file, with row numbers from 0.
 
     Args:
-        path: the file.
+        file: the file.
         resolve: says which columns to read.
+        skip: rows to pass over.
+
+    Yields:
+        At most ``ROWS`` rows at a time.
 
     Raises:
-        DataError: if the file is empty, or no Parquet, or lacks a column.
+        DataError: if the file is empty, or no Parquet, or lacks a column, or may not be read.
     """
+    with _readable(file, "readable Parquet file"):
+        schema = pq.read_schema(file.path)
+        wanted = resolve(schema.names, file)
+        read = [column for column in dict.fromkeys(wanted.values()) if column in schema.names]
+        texts = [column for column in read if pa.types.is_string(schema.field(column).type)]
+        keys = [wanted[name] for name in ("date", "symbol") if wanted.get(name) in texts]
+        with pq.ParquetFile(file.path, read_dictionary=keys) as table:
+            total, start = table.metadata.num_rows, 0
+            for batch in table.iter_batches(batch_size=ROWS, columns=read):
+                end = start + batch.num_rows
+                if end > skip:
+                    rows = batch.slice(max(skip - start, 0))
+                    frame = rows.to_pandas(date_as_object=False)
+                    records = table_records(
+                        frame,
+                        wanted,
+                        file.name,
+                        constants=file.constants,
+                        places=np.arange(end - len(frame), end),
+                        unit="row",
+                        end=end,
+                    )
+                    yield records, end / total
+                start = end
+
+
+@contextmanager
+def _readable(file: TableFile, kind: str) -> Iterator[None]:
+    """Turn what libraries raise about a file into one clear error."""
     try:
-        with pq.ParquetFile(path) as file:
-            wanted = resolve(file.schema_arrow.names, path.name)
-            table = file.read(columns=sorted(set(wanted.values())))
-        frame = table.to_pandas(date_as_object=False)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise DataError(f"{path}: this is no readable Parquet file ({error}).") from error
-    places = np.arange(len(frame))
-    asset = path.name.split(".parquet")[0]
-    return table_records(frame, wanted, path.name, asset=asset, places=places, unit="row")
+        yield
+    except PermissionError as error:
+        raise DataError(
+            f"{file.path}: the file may not be read ({error.strerror}). Change its permissions."
+        ) from error
+    except (ValueError, OSError, EOFError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        # pandas' own errors are ValueErrors
+        raise DataError(f"{file.path}: this is no {kind} ({error}).") from error

@@ -1,4 +1,4 @@
-"""From the cells of a table to timestamps, names and numbers, or one clear error."""
+"""From the cells of a table to names and numbers."""
 
 from __future__ import annotations
 
@@ -6,90 +6,64 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from quantlit.core import DataError
-from quantlit.panel.sources.records import Records
+from quantlit.panel.sources.screen import Screen
 
 LARGEST = float(np.finfo(np.float32).max)
+SMALLEST = float(np.finfo(np.float32).tiny)
 
 
-def parse_dates(records: Records, date_format: str | None) -> npt.NDArray[np.datetime64]:
-    """``[M]`` datetime64[ns] timestamps of the rows; a time zone is dropped, the local time kept.
+def parse_symbols(screen: Screen) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.str_]]:
+    """``[M]`` position of each row's asset, and the V names.
 
     Args:
-        records: the table.
-        date_format: how dates are written (``strptime``); None reads ISO 8601 (2017-05-31,
-            20170531, 2017-05-31 09:35:00).
-
-    Raises:
-        DataError: naming the first row whose date cannot be read.
-    """
-    column = records.frame["date"]
-    if not pd.api.types.is_datetime64_any_dtype(column):
-        text = column.astype("str")
-        try:
-            column = pd.to_datetime(text, errors="coerce", format=date_format or "ISO8601")
-        except ValueError as error:
-            raise DataError(
-                f"{records.names}: column {records.columns['date']!r} cannot be read as dates "
-                f"({error})."
-            ) from error
-    bad = column.isna().to_numpy()
-    if bad.any():
-        written = f"in the format {date_format}" if date_format else "as YYYY-MM-DD (HH:MM:SS)"
-        raise records.error(
-            bad, "date", f"which is not a date written {written}. Correct it, or set date_format."
-        )
-    if getattr(column.dt, "tz", None) is not None:
-        column = column.dt.tz_localize(None)
-    try:
-        return np.asarray(column.dt.as_unit("ns"))
-    except pd.errors.OutOfBoundsDatetime as error:
-        raise DataError(
-            f"{records.names}: column {records.columns['date']!r} holds a date outside of 1678 to "
-            f"2261 ({error})."
-        ) from error
-
-
-def parse_symbols(records: Records) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """``[M]`` position of each row's asset, and the N names, ascending.
+        screen: the table of M rows, and what its bad rows get.
 
     Raises:
         DataError: naming the first row without a name.
     """
-    column = records.frame["symbol"]
-    codes, names = pd.factorize(column)
-    texts = np.array([str(name) for name in names], dtype=object)
+    codes, names = pd.factorize(screen.records.frame["symbol"])
+    texts = np.array([str(name) for name in names], dtype=np.str_)
     bad = codes < 0
     if (texts == "").any():
         bad |= codes == int(np.argmax(texts == ""))
-    if bad.any():
-        raise records.error(bad, "symbol", "so the asset has no name. Fill it in, or drop the row.")
-    symbols, positions = np.unique(texts.astype(str), return_inverse=True)
-    return positions[codes].astype(np.int64), symbols.tolist()
+    screen.reject(bad, "symbol", "so the asset has no name. Fill it in, or drop the row.")
+    return codes.astype(np.int32), texts
 
 
-def parse_numbers(records: Records, name: str) -> npt.NDArray[np.float64]:
+def parse_numbers(screen: Screen, name: str, unit: float) -> npt.NDArray[np.float64]:
     """``[M]`` float64 numbers of a column, NaN where it is empty; True is 1 and False 0.
 
     Args:
-        records: the table.
+        screen: the table of M rows, and what its bad rows get.
         name: the column, by quantlit's name.
+        unit: what the numbers are multiplied by.
 
     Raises:
-        DataError: naming the first row that holds no number, or one beyond float32.
+        DataError: naming the first row that holds no number, or one that float32 cannot hold.
     """
-    column = records.frame[name]
+    column = screen.records.frame[name]
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype("object")
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
-    text = np.isnan(numbers) & column.notna().to_numpy() & (column != "").to_numpy()
-    if text.any():
-        raise records.error(
-            text, name, "which is not a number. Correct it, or leave the cell empty if unknown."
-        )
-    huge = np.abs(numbers) > LARGEST
-    if huge.any():
-        raise records.error(
-            huge, name, f"which is beyond float32 ({LARGEST:.2g}). Leave it empty if unknown."
-        )
+    if column.dtype == np.float64 and unit == 1.0:
+        numbers = column.to_numpy()
+    else:
+        parsed = pd.to_numeric(column, errors="coerce")
+        numbers = parsed.to_numpy(np.float64, na_value=np.nan) * unit
+        if not pd.api.types.is_numeric_dtype(column.dtype):
+            text = np.isnan(numbers) & column.notna().to_numpy() & (column != "").to_numpy()
+            screen.reject(
+                text,
+                name,
+                "which is not a number. Correct it, or leave the cell empty if unknown.",
+            )
+    size = np.abs(numbers)
+    screen.reject(
+        size > LARGEST, name, f"which is beyond float32 ({LARGEST:.2g}). Leave it empty if unknown."
+    )
+    screen.reject(
+        (size < SMALLEST) & (size > 0),
+        name,
+        f"which is closer to 0 than float32 can hold ({SMALLEST:.2g}). Set units.{name} to a "
+        "larger unit.",
+    )
     return numbers

@@ -1,4 +1,4 @@
-"""Records: a long table under quantlit's names, each row with its place in its file."""
+"""Records: rows of a long table under quantlit's names, each with its place in its file."""
 
 from __future__ import annotations
 
@@ -15,59 +15,98 @@ Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class BadRow:
+    """A row that cannot become a bar, and why.
+
+    Attributes:
+        file: name of the file.
+        place: the row's place in it, e.g. ``line 7``.
+        symbol: the asset as written.
+        date: the date as written.
+        column: the file's name of the column.
+        value: what it holds.
+        problem: what is wrong with that, and what to do.
+    """
+
+    file: str
+    place: str
+    symbol: str
+    date: str
+    column: str
+    value: str
+    problem: str
+
+
+@dataclass(frozen=True)
 class Records:
-    """M rows of one or more files.
+    """M rows of one file.
 
     Attributes:
         frame: M rows; columns ``date``, ``symbol`` and numbers, under quantlit's names.
-        columns: the files' own name of each column.
-        files: names of the files.
-        starts: first row of each file in the frame, ascending.
+        columns: the file's own name of each column.
+        file: name of the file.
         places: ``[M]`` each row's place in its file, as counted in ``unit``.
         unit: ``line`` of a text file (the header is line 1) or ``row`` of a table (from 0).
+        end: rows of the file up to the last of these, empty ones included.
     """
 
     frame: pd.DataFrame
     columns: dict[str, str]
-    files: list[str]
-    starts: Rows
+    file: str
     places: Rows
     unit: str
+    end: int
 
     def where(self, row: int) -> str:
         """File and place of a row, for an error."""
-        file = self.files[int(np.searchsorted(self.starts, row, side="right")) - 1]
-        return f"{file}, {self.unit} {self.places[row]}"
+        return f"{self.file}, {self.unit} {self.places[row]}"
 
-    def error(self, bad: npt.NDArray[np.bool_], name: str, problem: str) -> DataError:
+    def error(
+        self, bad: npt.NDArray[np.bool_], name: str, problem: str, more: int = 0
+    ) -> DataError:
         """The error for the first of some bad rows of a column, with the number of others.
 
         Args:
             bad: ``[M]`` bool, at least one True.
             name: the column, by quantlit's name.
             problem: what is wrong with the value and what to do, in the words that follow it.
+            more: such rows elsewhere.
         """
         row = int(np.argmax(bad))
-        others = int(bad.sum()) - 1
-        more = f" ({others} more such row{'s' if others > 1 else ''}.)" if others else ""
+        others = int(bad.sum()) - 1 + more
+        counted = f" ({others} more such row{'s' if others > 1 else ''}.)" if others else ""
         value = self.frame[name].iloc[row]
         shown = "is empty" if _is_empty(value) else f"holds {str(value)!r}"
         return DataError(
             f"{self.where(row)}{self._key(row, name)}: column {self.columns[name]!r} {shown}, "
-            f"{problem}{more}"
+            f"{problem}{counted}"
         )
 
+    def bad_rows(self, bad: npt.NDArray[np.bool_], name: str, problem: str) -> list[BadRow]:
+        """A report of some bad rows; the arguments are those of :meth:`error`."""
+        rows = np.flatnonzero(bad)
+        texts = {
+            column: self.frame[column].iloc[rows].astype("object").map(str).tolist()
+            for column in {"symbol", "date", name}
+        }
+        return [
+            BadRow(
+                file=self.file,
+                place=f"{self.unit} {self.places[row]}",
+                symbol=texts["symbol"][index],
+                date=texts["date"][index],
+                column=self.columns[name],
+                value=texts[name][index],
+                problem=problem,
+            )
+            for index, row in enumerate(rows)
+        ]
+
     def _key(self, row: int, name: str) -> str:
-        """Date and symbol of a row, where they are not what is wrong."""
+        """Symbol and date of a row, where they are not what is wrong."""
         if name in ("date", "symbol"):
             return ""
         return f" ({self.frame['symbol'].iloc[row]}, {self.frame['date'].iloc[row]})"
-
-    @property
-    def names(self) -> str:
-        """The files, for an error about all of them."""
-        others = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
-        return self.files[0] + others
 
 
 def table_records(
@@ -75,9 +114,10 @@ def table_records(
     wanted: dict[str, str],
     file: str,
     *,
-    asset: str,
+    constants: dict[str, str],
     places: Rows,
     unit: str,
+    end: int,
 ) -> Records:
     """The records of one table.
 
@@ -85,42 +125,28 @@ def table_records(
         frame: the table, under its own names.
         wanted: ``{quantlit's name: the table's column}``.
         file: the table's name, for errors.
-        asset: the asset's name, where the table has no column of symbols.
+        constants: ``{column: text}`` of columns that the table has in its path alone.
         places: each row's place in the file.
         unit: what places count.
-
-    Raises:
-        DataError: if there is no row.
+        end: rows of the file up to the last of these.
     """
-    if len(frame) == 0:
-        raise DataError(f"{file}: the table is empty; it has a header and no bar.")
-    columns = {name: frame[column] for name, column in wanted.items()}
-    columns.setdefault("symbol", pd.Series(asset, index=frame.index))
+    columns = {
+        name: frame[column] if column in frame else _constant(constants[column], frame.index)
+        for name, column in wanted.items()
+    }
     return Records(
         frame=pd.DataFrame(columns).reset_index(drop=True),
-        columns={"symbol": "symbol", **wanted},
-        files=[file],
-        starts=np.zeros(1, dtype=np.int64),
+        columns=wanted,
+        file=file,
         places=places,
         unit=unit,
+        end=end,
     )
 
 
-def join_records(parts: list[Records]) -> Records:
-    """The rows of several files, one after the other.
-
-    Args:
-        parts: records of the same columns and unit.
-    """
-    starts = np.cumsum([0, *(len(part.frame) for part in parts[:-1])])
-    return Records(
-        frame=pd.concat([part.frame for part in parts], ignore_index=True),
-        columns=parts[0].columns,
-        files=[file for part in parts for file in part.files],
-        starts=starts.astype(np.int64),
-        places=np.concatenate([part.places for part in parts]),
-        unit=parts[0].unit,
-    )
+def _constant(text: str, index: pd.Index[Any]) -> pd.Series[Any]:
+    codes = np.zeros(len(index), dtype=np.int8)
+    return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index([text])), index=index)
 
 
 def _is_empty(value: Any) -> bool:
