@@ -26,7 +26,7 @@ def test_stamps() -> None:
 
 def test_five_minute_bars(data_dir: Path, tmp_path: Path) -> None:
     path = data_dir / "kronos_600977_5min.parquet"
-    panel = build_panel(ParquetSource(str(path)), tmp_path / "store")
+    panel = build_panel(ParquetSource(str(path), min_assets=1), tmp_path / "store")
     frame = pd.read_parquet(path).sort_values("date")
     times = frame["date"].dt
     assert panel.symbols == ["600977.XSHG"]

@@ -54,8 +54,9 @@ def adjustment_factors(grid: Grid, returns: ReturnColumn | None) -> Array | None
     _require(grid, later & ~(growth > 0), "return", f"a return above -100 % {unit}")
     later = grid.observed & (np.cumsum(grid.observed, axis=0) > 1)
     with np.errstate(over="ignore", invalid="ignore"):
-        compounded: Array = np.cumprod(np.where(later, growth, 1.0), axis=0)
-        adjusted = compounded * _first(close, grid.observed)
+        growth = np.where(later, growth, 1.0)
+        adjusted = np.asarray(np.cumprod(growth, axis=0), dtype=np.float64)
+        adjusted = adjusted * _first(close, grid.observed)
         beyond = ~(np.abs(adjusted) <= LARGEST)
     _require(grid, beyond, "return", f"returns that compound to a finite price {unit}")
     return np.asarray(adjusted / close)

@@ -92,11 +92,17 @@ class ChunkFile:
     def load(self) -> Chunk:
         """The whole chunk."""
         return Chunk(
-            **{name: getattr(self, name) for name in ("file", "unit", "columns", "zone", "end")},
+            file=self.file,
+            unit=self.unit,
+            columns=self.columns,
+            zone=self.zone,
+            end=self.end,
             bad=self.bad,
+            places=self.part("places"),
             moments=self.moments,
+            bars=self.part("bars"),
             names=self.names,
-            **{name: self.part(name) for name in ("places", "bars", "assets")},
+            assets=self.part("assets"),
             numbers={name: self.part(name) for name in self.numbers},
         )
 

@@ -19,6 +19,13 @@ from quantlit.panel.sources.records import Records, table_records
 EMPTY = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"]
 """What a CSV cell of a number may hold where the number is unknown."""
 
+_COMPRESSION: dict[str, Literal["gzip", "bz2", "xz", "zip"]] = {
+    ".gz": "gzip",
+    ".bz2": "bz2",
+    ".xz": "xz",
+    ".zip": "zip",
+}
+
 Resolve = Callable[[Sequence[str], TableFile], dict[str, str]]
 """From the columns of a file to ``{name here: the file's column}``."""
 
@@ -60,22 +67,12 @@ def read_csv(file: TableFile, resolve: Resolve, separator: str, skip: int) -> Re
             skip_blank_lines=False,
             low_memory=False,
             encoding="utf-8-sig",
-            compression=_compression(file),
+            compression=_COMPRESSION.get(file.path.suffix),
             skiprows=range(1, skip + 1),
             chunksize=ROWS,
         )
         for frame in frames:
             yield _csv_records(frame, file, wanted, keys, skip), min(raw.tell() / size, 1.0)
-
-
-def _compression(file: TableFile) -> Literal["gzip", "bz2", "xz", "zip"] | None:
-    kinds: dict[str, Literal["gzip", "bz2", "xz", "zip"]] = {
-        ".gz": "gzip",
-        ".bz2": "bz2",
-        ".xz": "xz",
-        ".zip": "zip",
-    }
-    return kinds.get(file.path.suffix)
 
 
 def _check_header(file: TableFile, given: list[str]) -> None:
