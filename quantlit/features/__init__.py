@@ -1,9 +1,10 @@
 """Factors, labels, sample weights, and transforms fitted on train dates only."""
 
+from quantlit.features.alpha import AlphaFactor
 from quantlit.features.bars import MAX_FILL, Bars
 from quantlit.features.cache import compute_factors
 from quantlit.features.cross_sectional import CrossSectionalRankGaussian, CrossSectionalZScore
-from quantlit.features.factors import BarFactor, Factor, WindowFactor
+from quantlit.features.factors import BarFactor, Factor, FusedFactor, WindowFactor
 from quantlit.features.imputer import Imputer
 from quantlit.features.labels import LabelSpec, forward_returns
 from quantlit.features.language import Expression, operator_table
@@ -38,6 +39,7 @@ from quantlit.features.weights import InverseVolatility, SampleWeight
 
 __all__ = [
     "MAX_FILL",
+    "AlphaFactor",
     "BarFactor",
     "Bars",
     "Beta",
@@ -51,6 +53,7 @@ __all__ = [
     "Expression",
     "Factor",
     "FittedTransform",
+    "FusedFactor",
     "Illiquidity",
     "Imputer",
     "IntradayReturn",

@@ -25,13 +25,19 @@ class Bars:
     Args:
         fields: ``[T, N]`` arrays by field name, prices adjusted.
         observed: ``[T, N]`` bool, the bar was really seen.
+        first: ``[N]`` row of each asset's first observed bar, negative where that was before this
+            stretch, T or more where it is yet to come. None: the first observed row in the stretch.
     """
 
     def __init__(
-        self, fields: Mapping[str, npt.NDArray[np.floating]], observed: npt.NDArray[np.bool_]
+        self,
+        fields: Mapping[str, npt.NDArray[np.floating]],
+        observed: npt.NDArray[np.bool_],
+        first: npt.NDArray[np.int64] | None = None,
     ) -> None:
         self.observed = np.asarray(observed, dtype=np.bool_)
         self._fields = {name: self._clean(name, values) for name, values in fields.items()}
+        self._first = first
 
     def _clean(self, name: str, values: npt.NDArray[np.floating]) -> Array:
         known = self.observed & np.isfinite(values)
@@ -42,6 +48,14 @@ class Bars:
     def __getitem__(self, name: str) -> Array:
         """``[T, N]`` float64 of a field, NaN where unknown. Do not write into it."""
         return self._fields[name]
+
+    @cached_property
+    def first(self) -> npt.NDArray[np.int64]:
+        """``[N]`` row of each asset's first observed bar, see the constructor.
+
+        The one thing known of the time before the stretch: how long an asset has been there.
+        """
+        return first_rows(self.observed) if self._first is None else self._first
 
     @cached_property
     def last_close(self) -> Array:
@@ -66,6 +80,15 @@ class Bars:
         count = known.sum(axis=1, keepdims=True)
         mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
         return np.ascontiguousarray(np.broadcast_to(mean, self.returns.shape))
+
+
+def first_rows(observed: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Row of the first observed bar of each asset; T for one that is never seen.
+
+    Args:
+        observed: ``[T, N]`` bool.
+    """
+    return np.where(observed.any(axis=0), observed.argmax(axis=0), len(observed)).astype(np.int64)
 
 
 def lag(x: Array, bars: int) -> Array:

@@ -10,25 +10,16 @@ import math
 import shutil
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
-import torch
 from filelock import FileLock
 
-from quantlit.core import ConfigError
 from quantlit.features import bars as bars_module
 from quantlit.features import kernels
-from quantlit.features.bars import Bars
+from quantlit.features.evaluate import Features, evaluate_factors
 from quantlit.features.factors import Factor
 from quantlit.panel import Panel
-
-CHUNK_CELLS = 2**20
-"""Bars times assets that a thread works on at a time: about 8 MiB for each series it holds."""
-
-Features = npt.NDArray[np.float32]
 
 
 def compute_factors(panel: Panel, factors: Sequence[Factor], *, cache: bool = True) -> Features:
@@ -70,52 +61,6 @@ def compute_factors(panel: Panel, factors: Sequence[Factor], *, cache: bool = Tr
         return evaluate_factors(panel, factors)
     features: Features = np.load(path, mmap_mode="r")
     return features
-
-
-def evaluate_factors(
-    panel: Panel, factors: Sequence[Factor], out: Features | None = None
-) -> Features:
-    """Compute the factors in runs of bars, each with the lookback before it, in threads.
-
-    Memory beyond the result is bounded by the run's length, and no value depends on it.
-
-    Args:
-        panel: the store.
-        factors: the factors, in the order of the feature axis.
-        out: ``[T, N, F]`` float32 to write into; made if not given.
-
-    Returns:
-        ``[T, N, F]`` float32, NaN where unknown.
-    """
-    n_bars, n_assets = panel.observed.shape
-    if out is None:
-        out = np.empty((n_bars, n_assets, len(factors)), dtype=np.float32)
-    threads = torch.get_num_threads()
-    length = max(1, min(CHUNK_CELLS // max(n_assets, 1), -(-n_bars // threads)))
-    starts = range(0, n_bars, length)
-    with ThreadPoolExecutor(threads) as pool:
-        runs = [pool.submit(_run, panel, factors, start, start + length, out) for start in starts]
-        for run in runs:
-            run.result()
-    return out
-
-
-def _run(panel: Panel, factors: Sequence[Factor], start: int, stop: int, out: Features) -> None:
-    """Fill ``out[start:stop]``."""
-    first = max(0, start - max(factor.lookback for factor in factors))
-    rows = slice(first, stop)
-    fields = sorted({field for factor in factors for field in factor.fields})
-    bars = Bars({name: panel.field(name)[rows] for name in fields}, panel.observed[rows])
-    keep = slice(start - first, None)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for column, factor in enumerate(factors):
-            values = np.asarray(factor.compute(bars), dtype=np.float64)
-            if values.shape != bars.observed.shape:
-                raise ConfigError(
-                    f"The factor {factor.name} gave values of shape {values.shape} for bars of "
-                    f"shape {bars.observed.shape}; compute must return [T, N]."
-                )
-            kernels.store(values[keep], bars.observed[keep], out[start:stop, :, column])
 
 
 def _write(path: Path, panel: Panel, factors: Sequence[Factor]) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +25,12 @@ class Factor(ABC):
     Attributes:
         fields: the panel fields that it reads.
         modules: dotted names of further modules whose source belongs to the key.
+        remedy: what to do where the panel lacks one of the fields; empty if nothing special.
     """
 
     fields: ClassVar[tuple[str, ...]] = ("close",)
     modules: ClassVar[tuple[str, ...]] = ()
+    remedy: ClassVar[str] = ""
 
     @property
     @abstractmethod
@@ -50,6 +53,46 @@ class Factor(ABC):
             ``[T, N]`` float64, NaN where unknown. Values at bars that were not observed are
             dropped by the caller.
         """
+
+
+class FusedFactor(Factor):
+    """A factor of each asset by itself, computed with others of its class for the work they share.
+
+    All of a class that are asked for are computed at once, on some assets and bars at a time.
+    """
+
+    @classmethod
+    @abstractmethod
+    def compute_together(
+        cls,
+        bars: Bars,
+        factors: Sequence[Self],
+        columns: Sequence[int],
+        out: npt.NDArray[np.float32],
+    ) -> None:
+        """Compute several factors of this class.
+
+        Args:
+            bars: a stretch of T bars of some assets. Bars before it count as not observed, but
+                ``bars.first`` says how long an asset has been there.
+            factors: K of them.
+            columns: K places on the feature axis.
+            out: ``[R, N, F]`` for the last R bars; the factors' columns are filled, with finite
+                numbers or NaN. Values at bars that were not observed are dropped by the caller.
+        """
+
+    def compute(self, bars: Bars) -> Array:
+        """The factor on every bar, by itself.
+
+        Args:
+            bars: a stretch of T bars. Bars before it count as not observed.
+
+        Returns:
+            ``[T, N]`` float64 (of float32 precision), NaN where unknown.
+        """
+        out = np.empty((*bars.observed.shape, 1), dtype=np.float32)
+        self.compute_together(bars, [self], [0], out)
+        return out[:, :, 0].astype(np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Features = npt.NDArray[np.float32]
 SPREAD_FLOOR = 1e-12
 """A variance of at most this share of the squared mean is rounding, and counts as zero."""
 
@@ -209,7 +210,7 @@ def rolling_comoments(x: Array, y: Array, window: int, min_count: int) -> Array:
 
 
 @compiled
-def store(values: Array, observed: npt.NDArray[np.bool_], out: npt.NDArray[np.float32]) -> None:
+def store(values: Array, observed: npt.NDArray[np.bool_], out: Features) -> None:
     """Write values into a column of a feature array; NaN where not observed or not finite.
 
     Args:
@@ -221,6 +222,22 @@ def store(values: Array, observed: npt.NDArray[np.bool_], out: npt.NDArray[np.fl
         for i in range(values.shape[1]):
             value = np.float32(values[t, i])
             out[t, i] = value if observed[t, i] and np.isfinite(value) else np.float32(np.nan)
+
+
+@compiled
+def hide(observed: npt.NDArray[np.bool_], columns: npt.NDArray[np.int64], out: Features) -> None:
+    """Make columns of a feature array NaN where a bar was not observed.
+
+    Args:
+        observed: ``[T, N]`` bool, the bar was really seen.
+        columns: ``[K]`` places on the feature axis.
+        out: ``[T, N, F]`` float32.
+    """
+    for t in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            if not observed[t, i]:
+                for column in columns:
+                    out[t, i, column] = np.float32(np.nan)
 
 
 @compiled

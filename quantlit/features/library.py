@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from quantlit.core import ConfigError
+from quantlit.features.alpha import alpha158, alpha360
 from quantlit.features.factors import Factor
 from quantlit.features.language import Expression, is_expression
 from quantlit.features.price_factors import (
@@ -34,7 +36,17 @@ from quantlit.features.volume_factors import (
 
 
 def factor_sets() -> dict[str, list[Factor]]:
-    """The named sets: ``price`` needs the close alone, ``price_volume`` whole bars."""
+    """The named sets.
+
+    ``price`` needs the close alone, ``price_volume`` whole bars. ``alpha158`` and ``alpha360`` are
+    Qlib's, with whole bars and ``vwap``; with ``_ohlc4``, (open + high + low + close) / 4 stands in
+    for it.
+    """
+    return {name: list(members) for name, members in _sets().items()}
+
+
+@cache
+def _sets() -> dict[str, list[Factor]]:
     shared: list[Factor] = [
         *(Return(window=window) for window in (1, 2, 5, 10, 20, 60)),
         *(Volatility(window=window) for window in (5, 20, 60)),
@@ -62,6 +74,10 @@ def factor_sets() -> dict[str, list[Factor]]:
             DollarVolume(window=5),
             DollarVolume(window=20),
         ],
+        "alpha158": [*alpha158()],
+        "alpha158_ohlc4": [*alpha158("ohlc4")],
+        "alpha360": [*alpha360()],
+        "alpha360_ohlc4": [*alpha360("ohlc4")],
     }
 
 
@@ -98,10 +114,9 @@ def resolve_factors(factors: Sequence[str | Factor], fields: Iterable[str]) -> l
 def _expand(entry: str | Factor) -> list[Factor]:
     if isinstance(entry, Factor):
         return [entry]
-    sets = factor_sets()
+    sets, named = _sets(), _named()
     if entry in sets:
         return sets[entry]
-    named = {factor.name: factor for members in sets.values() for factor in members}
     if entry not in named and is_expression(entry):
         return [Expression(text=entry)]
     if entry not in named:
@@ -109,11 +124,21 @@ def _expand(entry: str | Factor) -> list[Factor]:
         nearest = f"Did you mean {', '.join(words)}? " if words else ""
         raise ConfigError(
             f"There is no factor or set of factors named {entry!r}. {nearest}The sets are "
-            f"{', '.join(sets)}; the factors are {', '.join(named)}. Another window takes a "
-            f"class_path, e.g. quantlit.features.Return with window: 3; a formula has an operator, "
-            f"e.g. 'close / open - 1'."
+            f"{', '.join(sets)}, and their members' names can be given singly. Another window "
+            f"takes a class_path, e.g. quantlit.features.Return with window: 3; a formula has an "
+            f"operator, e.g. 'close / open - 1'."
         )
     return [named[entry]]
+
+
+@cache
+def _named() -> dict[str, Factor]:
+    """The factors by name; of two that have one name, that of the earlier set."""
+    named: dict[str, Factor] = {}
+    for members in _sets().values():
+        for factor in members:
+            named.setdefault(factor.name, factor)
+    return named
 
 
 def _check_fields(factor: Factor, fields: list[str]) -> None:
@@ -121,8 +146,9 @@ def _check_fields(factor: Factor, fields: list[str]) -> None:
         factor.check_fields(fields)
     missing = [field for field in factor.fields if field not in fields]
     if missing:
+        remedy = factor.remedy or "The set 'price' needs only the close."
         raise ConfigError(
             f"The factor {factor.name} needs the field {', '.join(missing)}, but the panel has "
-            f"{', '.join(fields)}. Map the column in the panel's source, or leave the factor out "
-            f"(the set 'price' needs only the close)."
+            f"{', '.join(fields)}. Map the column in the panel's source, or leave the factor out. "
+            f"{remedy}"
         )

@@ -20,6 +20,7 @@ from quantlit.features import (
     Volatility,
     cache,
     compute_factors,
+    evaluate,
     resolve_factors,
 )
 from quantlit.panel import Panel
@@ -68,7 +69,7 @@ def test_values_are_those_of_the_factors(panel: Panel, market: Market) -> None:
 def test_runs_leave_no_trace(cells: int, panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
     factors = resolve_factors(["price_volume"], panel.fields)
     whole = compute_factors(panel, factors, cache=False)
-    monkeypatch.setattr(cache, "CHUNK_CELLS", cells)
+    monkeypatch.setattr(evaluate, "CHUNK_CELLS", cells)
     np.testing.assert_array_equal(compute_factors(panel, factors, cache=False), whole)
 
 

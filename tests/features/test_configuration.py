@@ -23,6 +23,9 @@ factors:
   - class_path: quantlit.features.Return
     init_args: {window: 3}
   - class_path: quantlit.features.DayPosition
+  - alpha158_ohlc4
+  - class_path: quantlit.features.AlphaFactor
+    init_args: {stem: VWAP, window: 2, vwap: ohlc4}
 transforms:
   - class_path: quantlit.features.CrossSectionalRankGaussian
   - class_path: quantlit.features.RobustZScore
@@ -48,8 +51,10 @@ def test_everything_is_built_from_yaml(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(YAML)
     built = auto_cli(_take, args=["--config", str(config), "--label.delay", "1"])
-    names = [f.name for f in resolve_factors(built["factors"], ["close", "high", "low"])]
-    assert names[-2:] == ["return_3", "day_position"]
+    fields = ["open", "high", "low", "close", "volume"]
+    names = [f.name for f in resolve_factors(built["factors"], fields)]
+    assert names[-161:-157] == ["return_3", "day_position", "KMID", "KLEN"]
+    assert names[-2:] == ["VSUMD60", "VWAP2"]
     assert [type(step).__name__ for step in built["transforms"]] == [
         "CrossSectionalRankGaussian",
         "RobustZScore",

@@ -1,4 +1,7 @@
-"""No factor sees a later bar, nor one before its lookback: bit for bit, at suspended bars too."""
+"""No factor sees a later bar, nor one before its lookback: bit for bit, at suspended bars too.
+
+Qlib's sets have their own file.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,9 @@ import pytest
 
 from quantlit.features import Bars, Factor, factor_sets
 
-FACTORS = {factor.name: factor for members in factor_sets().values() for factor in members}
+FACTORS = {
+    factor.name: factor for name in ("price", "price_volume") for factor in factor_sets()[name]
+}
 Fields = dict[str, npt.NDArray[np.float64]]
 Market = tuple[Fields, npt.NDArray[np.bool_]]
 

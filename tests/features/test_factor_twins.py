@@ -1,4 +1,4 @@
-"""Every shipped factor against a plain pandas twin."""
+"""Every factor of the sets price and price_volume against a plain pandas twin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 
 from quantlit.features import MAX_FILL, Bars, factor_sets
 
-FACTORS = {factor.name: factor for members in factor_sets().values() for factor in members}
+FACTORS = {
+    factor.name: factor for name in ("price", "price_volume") for factor in factor_sets()[name]
+}
 Market = tuple[dict[str, npt.NDArray[np.float64]], npt.NDArray[np.bool_]]
 Frames = dict[str, pd.DataFrame]
 Twin = Callable[[Frames, int], pd.DataFrame]

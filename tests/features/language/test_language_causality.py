@@ -12,7 +12,7 @@ from language_market import Fields, T, compute, language_market
 from language_strategies import nodes
 from language_twins import CASES, TIME
 
-from quantlit.features import Bars, Expression, cache, compute_factors
+from quantlit.features import Bars, Expression, compute_factors, evaluate
 from quantlit.features.language.nodes import Node, spell
 from quantlit.features.language.program import Program
 from quantlit.panel import Panel
@@ -89,10 +89,10 @@ def test_chunks_leave_no_trace(
     fields, observed = language_market()
     panel = make_panel(fields, observed)
     factor = Expression(text=text)
-    monkeypatch.setattr(cache, "CHUNK_CELLS", 10**9)
+    monkeypatch.setattr(evaluate, "CHUNK_CELLS", 10**9)
     whole = compute_factors(panel, [factor], cache=False)
     for bars in (1, 7, 64):
-        monkeypatch.setattr(cache, "CHUNK_CELLS", bars * observed.shape[1])
+        monkeypatch.setattr(evaluate, "CHUNK_CELLS", bars * observed.shape[1])
         np.testing.assert_array_equal(compute_factors(panel, [factor], cache=False), whole)
 
 
