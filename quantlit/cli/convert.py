@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
 from jsonargparse import ArgumentParser, Namespace
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as ProgressBar
 
+from quantlit.cli.progress import progress_bar
 from quantlit.core import ConfigError
 from quantlit.panel import Panel, write_parquet, write_qlib
-from quantlit.panel.aside import Progress, no_progress
 
 QLIB_ONLY = ("freq", "market", "universe")
 
@@ -30,7 +24,7 @@ def run_convert(args: list[str]) -> None:
                 "write one with --to qlib."
             )
     panel = Panel.open(config.panel)
-    with _progress("assets" if config.to == "qlib" else "dates") as progress:
+    with progress_bar("assets" if config.to == "qlib" else "dates") as progress:
         if config.to == "parquet":
             path = write_parquet(
                 panel, config.output, overwrite=config.overwrite, progress=progress
@@ -88,23 +82,6 @@ def _parse(args: list[str]) -> Namespace:
         "--overwrite", type=bool, default=False, help="Replace what an earlier conversion wrote."
     )
     return parser.parse_args(args[1:])
-
-
-@contextmanager
-def _progress(unit: str) -> Iterator[Progress]:
-    """A bar on stderr where that is a terminal; it goes when it is full."""
-    if not sys.stderr.isatty():
-        yield no_progress
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with ProgressBar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(unit, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _size(path: Path) -> int:

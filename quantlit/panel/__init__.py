@@ -1,5 +1,6 @@
 """The panel store: memory-mapped bars of many assets, its builder, calendar, sources, exports."""
 
+from quantlit.panel.append import append_panel
 from quantlit.panel.builder import build_panel
 from quantlit.panel.export_parquet import write_parquet
 from quantlit.panel.export_qlib import write_qlib
@@ -7,6 +8,7 @@ from quantlit.panel.sources import (
     ColumnMap,
     CsvSource,
     FrameSource,
+    OnBadRows,
     PanelSource,
     ParquetSource,
     PlantedSignal,
@@ -23,6 +25,7 @@ __all__ = [
     "ColumnMap",
     "CsvSource",
     "FrameSource",
+    "OnBadRows",
     "Panel",
     "PanelSource",
     "ParquetSource",
@@ -33,6 +36,7 @@ __all__ = [
     "SampleSource",
     "SyntheticSource",
     "TableSource",
+    "append_panel",
     "build_panel",
     "write_parquet",
     "write_qlib",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from filelock import FileLock
 
-from quantlit.core import PanelError, file_sha256
+from quantlit.core import DataError, PanelError, file_sha256
 from quantlit.panel.aside import Progress, no_progress
 from quantlit.panel.calendar import bars_per_year, session_ids
 from quantlit.panel.manifest import MANIFEST, ArrayEntry, Manifest, read_manifest
 from quantlit.panel.paths import expand_path
 from quantlit.panel.sources.base import PanelSource, RawPanel
-from quantlit.panel.sources.screen import report_frame
+from quantlit.panel.sources.screen import BadRowsError, report_frame
 from quantlit.panel.store import Panel
 from quantlit.panel.workspace import Workspace
 
@@ -59,23 +59,59 @@ def build_panel(
     """
     folder = expand_path(path)
     fingerprint = source.fingerprint()
-    with _locked(folder):
-        _recover(folder)
+    with replaced_store(folder) as replacement:
         if not _is_up_to_date(folder, fingerprint, overwrite=overwrite):
-            try:
-                workspace = _workspace(_aside(folder), fingerprint, progress)
+            with replacement(fingerprint, progress) as workspace:
                 raw = source.build(workspace)
                 raw.check()
-                _write(raw, source.describe(), fingerprint, workspace)
-                _move_into_place(folder)
-            except OSError as error:
-                _clear(folder)
-                raise _cannot_write(folder, error) from error
-            except Exception:
-                _clear(folder)
-                raise
+                write_store(raw, source.describe(), fingerprint, workspace)
         _clear(folder)
     return Panel.open(folder)
+
+
+@contextmanager
+def replaced_store(
+    folder: Path,
+) -> Iterator[Callable[[str, Progress], AbstractContextManager[Workspace]]]:
+    """Be the only one to write at ``folder``; gives what makes a new store there.
+
+    Args:
+        folder: where the store is wanted.
+
+    Yields:
+        A function of a fingerprint and a progress: a context with the workspace of the store to be,
+        which takes its place at the end. An interruption leaves the workspace for the next attempt
+        with the same fingerprint, an error nothing.
+
+    Raises:
+        PanelError: if nothing can be written there.
+    """
+
+    @contextmanager
+    def replacement(fingerprint: str, progress: Progress) -> Iterator[Workspace]:
+        try:
+            yield _workspace(_aside(folder), fingerprint, progress)
+            _move_into_place(folder)
+        except OSError as error:
+            _clear(folder)
+            raise _cannot_write(folder, error) from error
+        except BadRowsError as error:
+            _clear(folder)
+            raise _listed(error, folder) from error
+        except Exception:
+            _clear(folder)
+            raise
+
+    with _locked(folder):
+        _recover(folder)
+        yield replacement
+
+
+def _listed(error: BadRowsError, folder: Path) -> DataError:
+    """The error with the file that lists all bad rows."""
+    path = folder.parent / f"{folder.name}.bad_rows.csv"
+    report_frame(error.rows).to_csv(path, index=False)
+    return DataError(f"{error}They are listed in {path}. Nothing was built.")
 
 
 def _workspace(folder: Path, fingerprint: str, progress: Progress) -> Workspace:
@@ -151,7 +187,9 @@ def _is_up_to_date(folder: Path, fingerprint: str, *, overwrite: bool) -> bool:
     )
 
 
-def _write(raw: RawPanel, source: dict[str, str], fingerprint: str, workspace: Workspace) -> None:
+def write_store(
+    raw: RawPanel, source: dict[str, str], fingerprint: str, workspace: Workspace
+) -> None:
     """Write and flush every file of the store, the manifest last, and leave nothing else."""
     folder = workspace.folder
     if raw.dropped:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,9 @@ from quantlit.core import PanelError, file_sha256
 from quantlit.panel.calendar import bar_stamps
 from quantlit.panel.manifest import REMEDY, ArrayEntry, Manifest, read_manifest
 from quantlit.panel.paths import expand_path
+
+RETRIES = 200
+"""Times 10 ms to wait for a store that is being replaced."""
 
 Timestamp = str | np.datetime64 | pd.Timestamp
 
@@ -61,11 +66,16 @@ class Panel:
             ConfigError: if the path names an environment variable that is not set.
         """
         folder = expand_path(path)
-        manifest = read_manifest(folder)
-        _check_shapes(folder, manifest)
+        panel, manifest = _steady(folder, lambda: cls._open(folder))
         if verify:
             _check_contents(folder, manifest)
-        return cls(folder, manifest)
+        return panel
+
+    @classmethod
+    def _open(cls, folder: Path) -> tuple[Panel, Manifest]:
+        manifest = read_manifest(folder)
+        _check_shapes(folder, manifest)
+        return cls(folder, manifest), manifest
 
     @cached_property
     def stamps(self) -> npt.NDArray[np.int64]:
@@ -134,6 +144,20 @@ class Panel:
     def __repr__(self) -> str:
         shape = " x ".join(str(size) for size in self.values.shape)
         return f"Panel({str(self.path)!r}, {shape}: {', '.join(self.fields)})"
+
+
+def _steady(folder: Path, opened: Callable[[], tuple[Panel, Manifest]]) -> tuple[Panel, Manifest]:
+    """Open a store that another process may be replacing just now: all of the old or of the new."""
+    for _ in range(RETRIES):
+        try:
+            panel, manifest = opened()
+            if read_manifest(folder) == manifest:
+                return panel, manifest
+        except PanelError:
+            if not (folder.parent / f".{folder.name}.old").exists():
+                break
+        time.sleep(0.01)
+    return opened()
 
 
 def _map(folder: Path, name: str, entry: ArrayEntry) -> npt.NDArray[Any]:

@@ -5,6 +5,7 @@ from quantlit.panel.sources.columns import ColumnMap, ReturnColumn
 from quantlit.panel.sources.frame import FrameSource
 from quantlit.panel.sources.qlib_bin import QlibSource
 from quantlit.panel.sources.sample import SampleSource
+from quantlit.panel.sources.screen import OnBadRows
 from quantlit.panel.sources.synthetic import PlantedSignal, SyntheticSource
 from quantlit.panel.sources.table import CsvSource, ParquetSource, TableSource
 
@@ -12,6 +13,7 @@ __all__ = [
     "ColumnMap",
     "CsvSource",
     "FrameSource",
+    "OnBadRows",
     "PanelSource",
     "ParquetSource",
     "PlantedSignal",

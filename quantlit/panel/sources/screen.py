@@ -30,7 +30,7 @@ class BadRowsError(DataError):
 
     def __init__(self, rows: Sequence[BadRow]) -> None:
         self.rows = list(rows)
-        super().__init__(f"{summary(rows)} Nothing was built.")
+        super().__init__(summary(rows))
 
 
 class Screen:
