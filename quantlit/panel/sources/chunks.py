@@ -14,7 +14,7 @@ import pandas as pd
 
 from quantlit.panel.sources.records import BadRow, Records, Rows
 
-ROWS = 1 << 17
+ROWS = 1 << 16
 """Rows of a chunk: what is held in memory of a file of any size."""
 
 

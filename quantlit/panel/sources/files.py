@@ -26,6 +26,9 @@ _COMPRESSION: dict[str, Literal["gzip", "bz2", "xz", "zip"]] = {
     ".zip": "zip",
 }
 
+BUFFER = 1 << 20
+"""Bytes of a Parquet column that are read at once."""
+
 Resolve = Callable[[Sequence[str], TableFile], dict[str, str]]
 """From the columns of a file to ``{name here: the file's column}``."""
 
@@ -122,7 +125,10 @@ def read_parquet(file: TableFile, resolve: Resolve, skip: int) -> Reading:
         read = [column for column in dict.fromkeys(wanted.values()) if column in schema.names]
         texts = [column for column in read if pa.types.is_string(schema.field(column).type)]
         keys = [wanted[name] for name in ("date", "symbol") if wanted.get(name) in texts]
-        with pq.ParquetFile(file.path, read_dictionary=keys) as table:
+        # by default pyarrow holds a whole row group
+        with pq.ParquetFile(
+            file.path, read_dictionary=keys, pre_buffer=False, buffer_size=BUFFER
+        ) as table:
             total, start = table.metadata.num_rows, 0
             for batch in table.iter_batches(batch_size=ROWS, columns=read):
                 end = start + batch.num_rows
