@@ -12,7 +12,7 @@ import pandas as pd
 
 from quantlit.core import DataError
 from quantlit.panel.aside import Progress, no_progress
-from quantlit.panel.builder import replaced_store, write_store
+from quantlit.panel.builder import dropped_rows, replaced_store, write_store
 from quantlit.panel.manifest import read_manifest
 from quantlit.panel.paths import expand_path
 from quantlit.panel.sources.base import PanelSource, RawPanel, fingerprint_of
@@ -62,6 +62,7 @@ def append_panel(source: PanelSource, path: str | Path, progress: Progress = no_
             new = source.build(Workspace(workspace.folder / "new", progress))
             new.check()
             grown = _joined(panel, _on_the_panels_scale(panel, new, folder), workspace)
+            grown = replace(grown, dropped=(*dropped_rows(folder), *grown.dropped))
             described = manifest.source | {"appended": " ".join([*known, fingerprint])}
             shutil.rmtree(workspace.folder / "new")
             write_store(grown, described, manifest.fingerprint, workspace)

@@ -19,7 +19,8 @@ from quantlit.panel.calendar import bars_per_year, session_ids
 from quantlit.panel.manifest import MANIFEST, ArrayEntry, Manifest, read_manifest
 from quantlit.panel.paths import expand_path
 from quantlit.panel.sources.base import PanelSource, RawPanel
-from quantlit.panel.sources.screen import BadRowsError, report_frame
+from quantlit.panel.sources.records import BadRow
+from quantlit.panel.sources.screen import BadRowsError, read_report, report_frame
 from quantlit.panel.store import Panel
 from quantlit.panel.workspace import Workspace
 
@@ -218,8 +219,14 @@ def write_store(
     _flush(folder)
 
 
+def dropped_rows(folder: Path) -> tuple[BadRow, ...]:
+    """The rows that the sources of a store left out."""
+    path = folder / DROPPED
+    return read_report(path) if path.exists() else ()
+
+
 def _write_array(path: Path, array: npt.NDArray[Any]) -> ArrayEntry:
-    if isinstance(array, np.memmap) and str(array.filename) == str(path):
+    if isinstance(array, np.memmap) and path.exists() and path.samefile(str(array.filename)):
         array.flush()
     else:
         np.save(path, np.ascontiguousarray(array), allow_pickle=False)

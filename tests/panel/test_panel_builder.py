@@ -49,6 +49,15 @@ def test_a_store_is_built_once(bars: pd.DataFrame, tmp_path: Path) -> None:
     assert left_over(tmp_path) == ["store"]
 
 
+def test_a_relative_path(
+    bars: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = build_panel(FrameSource(bars), tmp_path / "whole")
+    monkeypatch.chdir(tmp_path)
+    assert build_panel(FrameSource(bars), "here/store").checksum == whole.checksum
+    np.testing.assert_array_equal(Panel.open("here/store", verify=True).values, whole.values)
+
+
 def test_manifest_says_where_the_bars_come_from(bars: pd.DataFrame, tmp_path: Path) -> None:
     panel = build_panel(FrameSource(bars), tmp_path / "a" / "b" / "store")
     manifest = json.loads((panel.path / MANIFEST).read_text())

@@ -156,7 +156,7 @@ def test_kinds_of_symbols(bars: pd.DataFrame) -> None:
         ("date", "2020-13-01", "row 2: column 'date' holds '2020-13-01', which is not a date"),
         ("date", "1/2/2020", "row 2: column 'date' holds '1/2/2020', which is not a date"),
         ("date", None, "row 2: column 'date' is empty, which is not a date written as YYYY-MM-DD"),
-        ("date", "1500-01-01", "column 'date' holds a date outside of 1678 to 2261"),
+        ("date", "1500-01-01", "row 2: column 'date' holds '1500-01-01', which is outside of 1678"),
         ("symbol", None, "row 2: column 'symbol' is empty, so the asset has no name"),
         ("symbol", "", "row 2: column 'symbol' is empty, so the asset has no name"),
         (

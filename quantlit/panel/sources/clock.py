@@ -21,7 +21,8 @@ EPOCHS: dict[str, Literal["s", "ms", "us", "ns"]] = {
 }
 """Values of ``date_format`` for numbers counted from 1970 in UTC, and pandas' name of the unit."""
 
-_OFFSET = re.compile(r"\d:\d\d.*?(Z|UTC|[+-]\d\d(?::?\d\d)?)$")
+_OFFSET = re.compile(r"[T ]\d.*?(Z|UTC|[+-]\d\d(?::?\d\d)?)$")
+_FIRST_YEAR, _LAST_YEAR = 1678, 2261
 _NOT_A_TIME = np.iinfo(np.int64).min
 
 
@@ -49,7 +50,9 @@ def parse_dates(
     column = records.frame["date"]
     codes, uniques = pd.factorize(column)
     values = pd.Series(uniques)
-    if pd.api.types.is_datetime64_any_dtype(values):
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.astype(values.cat.categories.dtype)
+    if values.dtype.kind == "M":
         stamps, zone = values, str(values.dt.tz) if values.dt.tz is not None else ""
     else:
         text = values.astype("str")
@@ -61,7 +64,14 @@ def parse_dates(
     screen.reject(
         bad, "date", f"which is not a date written {written}. Correct it, or set date_format."
     )
-    moments = _nanoseconds(records, stamps, timezone)
+    local = _local(stamps, timezone)
+    beyond = ((local.dt.year < _FIRST_YEAR) | (local.dt.year > _LAST_YEAR)).to_numpy()
+    screen.reject(
+        np.append(beyond, False)[codes],
+        "date",
+        f"which is outside of {_FIRST_YEAR} to {_LAST_YEAR}. Correct it, or drop the row.",
+    )
+    moments = np.asarray(local.mask(beyond).dt.as_unit("ns")).astype(np.int64)
     return np.append(moments, _NOT_A_TIME)[codes], zone
 
 
@@ -70,9 +80,10 @@ def _parse_text(
 ) -> tuple[pd.Series[Any], str]:
     """Timestamps of different texts, NaT where one cannot be read, and their zone."""
     if date_format is not None and date_format in EPOCHS:
-        numbers = pd.to_numeric(text, errors="coerce")
+        # nullable: whole numbers stay whole beside what is none
+        numbers = pd.to_numeric(text, errors="coerce", dtype_backend="numpy_nullable")
         return pd.to_datetime(numbers, unit=EPOCHS[date_format], errors="coerce", utc=True), "UTC"
-    zones = _zones(records, text) if date_format is None else [""]
+    zones = _zones(records, text) if (date_format or "%z").endswith("%z") else [""]
     if len(zones) > 1 and not converts:
         raise DataError(
             f"{records.file}: column {records.columns['date']!r} holds times with the offsets "
@@ -108,17 +119,10 @@ def _zones(records: Records, text: pd.Series[str]) -> list[str]:
     return zones or [""]
 
 
-def _nanoseconds(
-    records: Records, stamps: pd.Series[Any], timezone: str | None
-) -> npt.NDArray[np.int64]:
-    if stamps.dt.tz is not None:
-        stamps = (stamps if timezone is None else stamps.dt.tz_convert(timezone)).dt.tz_localize(
-            None
-        )
-    try:
-        return np.asarray(stamps.dt.as_unit("ns")).astype(np.int64)
-    except pd.errors.OutOfBoundsDatetime as error:
-        raise DataError(
-            f"{records.file}: column {records.columns['date']!r} holds a date outside of 1678 to "
-            f"2261 ({error})."
-        ) from error
+def _local(stamps: pd.Series[Any], timezone: str | None) -> pd.Series[Any]:
+    """Timestamps without a zone: in the exchange's own, or what they were written in."""
+    if stamps.dt.tz is None:
+        return stamps
+    there: pd.Series[Any] = stamps if timezone is None else stamps.dt.tz_convert(timezone)
+    naive: pd.Series[Any] = there.dt.tz_localize(None)
+    return naive

@@ -51,8 +51,11 @@ def read_csv(file: TableFile, resolve: Resolve, separator: str, skip: int) -> Re
     Raises:
         DataError: if the file is empty, or no table, or lacks a column, or may not be read.
     """
+    compression = _COMPRESSION.get(file.path.suffix.lower())
     with _readable(file, "CSV table"):
-        header = pd.read_csv(file.path, sep=separator, nrows=0, encoding="utf-8-sig")
+        header = pd.read_csv(
+            file.path, sep=separator, nrows=0, encoding="utf-8-sig", compression=compression
+        )
     given = [str(column) for column in header.columns]
     _check_header(file, given)
     wanted = resolve(given, file)
@@ -70,8 +73,8 @@ def read_csv(file: TableFile, resolve: Resolve, separator: str, skip: int) -> Re
             skip_blank_lines=False,
             low_memory=False,
             encoding="utf-8-sig",
-            compression=_COMPRESSION.get(file.path.suffix),
-            skiprows=range(1, skip + 1),
+            compression=compression,
+            skiprows=(lambda line: 0 < line <= skip) if skip else None,  # a range becomes a set
             chunksize=ROWS,
         )
         for frame in frames:
@@ -123,18 +126,18 @@ def read_parquet(file: TableFile, resolve: Resolve, skip: int) -> Reading:
         schema = pq.read_schema(file.path)
         wanted = resolve(schema.names, file)
         read = [column for column in dict.fromkeys(wanted.values()) if column in schema.names]
-        texts = [column for column in read if pa.types.is_string(schema.field(column).type)]
-        keys = [wanted[name] for name in ("date", "symbol") if wanted.get(name) in texts]
+        keys = [wanted[name] for name in ("date", "symbol") if wanted.get(name) in schema.names]
+        texts = [column for column in keys if pa.types.is_string(schema.field(column).type)]
         # by default pyarrow holds a whole row group
         with pq.ParquetFile(
-            file.path, read_dictionary=keys, pre_buffer=False, buffer_size=BUFFER
+            file.path, read_dictionary=texts, pre_buffer=False, buffer_size=BUFFER
         ) as table:
             total, start = table.metadata.num_rows, 0
             for batch in table.iter_batches(batch_size=ROWS, columns=read):
                 end = start + batch.num_rows
                 if end > skip:
                     rows = batch.slice(max(skip - start, 0))
-                    frame = rows.to_pandas(date_as_object=False)
+                    frame = _frame(rows, keys)
                     records = table_records(
                         frame,
                         wanted,
@@ -146,6 +149,19 @@ def read_parquet(file: TableFile, resolve: Resolve, skip: int) -> Reading:
                     )
                     yield records, end / total
                 start = end
+
+
+def _frame(rows: pa.RecordBatch, keys: Sequence[str]) -> pd.DataFrame:
+    """Rows in pandas; keys that are whole numbers stay whole beside empty cells, bytes are text."""
+    columns = {name: rows.column(name) for name in rows.schema.names}
+    for name in keys:
+        kind = columns[name].type
+        if pa.types.is_integer(kind):
+            columns[name] = columns[name].dictionary_encode()
+        elif pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            columns[name] = columns[name].cast(pa.string())
+    frame: pd.DataFrame = pa.table(columns).to_pandas(date_as_object=False, ignore_metadata=True)
+    return frame
 
 
 @contextmanager

@@ -20,7 +20,8 @@ class TableFile:
         path: where it is.
         name: its path below the folder or the pattern's first part, for errors.
         asset: its name without what ends it, the symbol where no column holds one.
-        constants: columns that its folders' names hold, ``year=2020`` (as Hive partitions).
+        constants: columns that its folders' names hold, ``year=2020`` (as Hive partitions); empty
+            where Hive's name of no value stands.
     """
 
     path: Path
@@ -71,6 +72,8 @@ def _table_file(path: Path, root: Path, suffixes: tuple[str, ...]) -> TableFile:
     relative = path.relative_to(root)
     ends = (suffix for suffix in sorted(suffixes, key=len) if path.name.endswith(suffix))
     parts = (part.partition("=") for part in relative.parts[:-1] if "=" in part)
-    constants = {key: unquote(value) for key, _, value in parts if value != _NO_VALUE}
+    constants = {
+        unquote(key): "" if value == _NO_VALUE else unquote(value) for key, _, value in parts
+    }
     asset = path.name[: -len(end)] if (end := next(iter(ends), "")) else path.name
     return TableFile(path, str(relative), asset.split(suffixes[0])[0], constants)

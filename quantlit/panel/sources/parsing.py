@@ -42,8 +42,8 @@ def parse_numbers(screen: Screen, name: str, unit: float) -> npt.NDArray[np.floa
         DataError: naming the first row that holds no number, or one that float32 cannot hold.
     """
     column = screen.records.frame[name]
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        column = column.astype("object")
+    if isinstance(column.dtype, pd.CategoricalDtype) or column.dtype.kind in "mM":
+        column = column.astype("object")  # or pandas takes times for numbers
     if column.dtype == np.float64 and unit == 1.0:
         numbers = column.to_numpy()
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import astuple, fields
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -90,3 +91,9 @@ def report_frame(rows: Sequence[BadRow]) -> pd.DataFrame:
     """The bad rows as a table."""
     names = [field.name for field in fields(BadRow)]
     return pd.DataFrame([astuple(row) for row in rows], columns=names)
+
+
+def read_report(path: Path) -> tuple[BadRow, ...]:
+    """The bad rows of a table that was written to CSV."""
+    table = pd.read_csv(path, dtype="str", keep_default_na=False)
+    return tuple(BadRow(*row) for row in table.itertuples(index=False))
