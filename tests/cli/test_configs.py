@@ -13,7 +13,7 @@ from tiny_run import config, parsed, run, write
 from quantlit.cli.configs import configs_dir
 
 FILES = ["quickstart.yaml", "csi800_lstm.yaml"]
-OVERLAYS = ["bf16.yaml", "cpu.yaml", "ddp.yaml", "gpu.yaml", "synthetic.yaml"]
+OVERLAYS = ["alpha158.yaml", "bf16.yaml", "cpu.yaml", "ddp.yaml", "gpu.yaml", "synthetic.yaml"]
 PREPARE = ["csi800.yaml"]
 
 
