@@ -90,10 +90,9 @@ def _parse_text(
             f"{', '.join(zones[:4])} from UTC. Set timezone to the exchange's own, e.g. "
             "America/New_York, to bring them to its local time."
         )
+    utc = len(zones) > 1 or (converts and "%z" in (date_format or ""))
     try:
-        stamps = pd.to_datetime(
-            text, errors="coerce", format=date_format or "ISO8601", utc=len(zones) > 1
-        )
+        stamps = pd.to_datetime(text, errors="coerce", format=date_format or "ISO8601", utc=utc)
     except ValueError as error:
         raise DataError(
             f"{records.file}: column {records.columns['date']!r} cannot be read as dates ({error})."

@@ -11,6 +11,12 @@ from quantlit.panel.sources.screen import Screen
 LARGEST = float(np.finfo(np.float32).max)
 SMALLEST = float(np.finfo(np.float32).tiny)
 
+_TRUTH = {
+    spelled: value
+    for word, value in (("true", 1.0), ("false", 0.0))
+    for spelled in (word, word.upper(), word.capitalize())
+}
+
 
 def parse_symbols(screen: Screen) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.str_]]:
     """``[M]`` position of each row's asset, and the V names.
@@ -51,6 +57,10 @@ def parse_numbers(screen: Screen, name: str, unit: float) -> npt.NDArray[np.floa
         numbers = parsed.to_numpy(np.float64, na_value=np.nan) * unit
         if not pd.api.types.is_numeric_dtype(column.dtype):
             text = np.isnan(numbers) & column.notna().to_numpy() & (column != "").to_numpy()
+            if text.any():  # pandas leaves True and False as text beside other text or numbers
+                truth = column[text].astype("str").map(_TRUTH)
+                numbers[text] = truth.to_numpy(np.float64, na_value=np.nan) * unit
+                text &= np.isnan(numbers)
             screen.reject(
                 text,
                 name,
