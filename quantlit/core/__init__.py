@@ -1,6 +1,7 @@
 """Shared types: batches, specs, errors, rank helpers and seeded generators."""
 
 from quantlit.core.batch import PanelBatch
+from quantlit.core.disk import check_space
 from quantlit.core.distributed import World, current_world
 from quantlit.core.errors import (
     CheckpointError,
@@ -27,6 +28,7 @@ __all__ = [
     "QuantlitError",
     "TimeContinuityError",
     "World",
+    "check_space",
     "current_world",
     "derive_seed",
     "file_sha256",

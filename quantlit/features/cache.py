@@ -7,7 +7,6 @@ import importlib
 import inspect
 import json
 import math
-import shutil
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock
 
+from quantlit.core import check_space
 from quantlit.features import bars as bars_module
 from quantlit.features import kernels
 from quantlit.features.evaluate import Features, evaluate_factors
@@ -67,9 +67,7 @@ def _write(path: Path, panel: Panel, factors: Sequence[Factor]) -> None:
     """Compute into a file aside, describe it in JSON beside it, and rename."""
     aside = path.with_suffix(".partial")
     shape = (*panel.observed.shape, len(factors))
-    needed, free = 4 * math.prod(shape), shutil.disk_usage(path.parent).free
-    if needed > free:  # a full disk under a memory-mapped file would kill the process
-        raise OSError(f"{needed:,} bytes are needed, and the disk has {free:,} left")
+    check_space(path.parent, 4 * math.prod(shape))
     out = np.lib.format.open_memmap(aside, mode="w+", dtype=np.float32, shape=shape)
     try:
         evaluate_factors(panel, factors, out)

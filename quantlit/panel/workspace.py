@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from quantlit.core import check_space
 from quantlit.panel.aside import Progress, no_progress
 
 
@@ -29,7 +31,12 @@ class Workspace:
         return self.folder / "parts"
 
     def array(self, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """A new memory-mapped array, the store's file ``<name>.npy``, of undefined contents."""
+        """A new memory-mapped array, the store's file ``<name>.npy``, of undefined contents.
+
+        Raises:
+            OSError: if the disk has no room for it.
+        """
+        check_space(self.folder, math.prod(shape) * np.dtype(dtype).itemsize)
         return np.lib.format.open_memmap(
             self.folder / f"{name}.npy", mode="w+", dtype=np.dtype(dtype), shape=shape
         )

@@ -113,6 +113,10 @@ def resolve_columns(
     for name, column in wanted.items():
         if column not in available:
             raise DataError(_missing(name, column, available, where))
+        if (count := list(available).count(column)) > 1:
+            raise DataError(
+                f"{where}: there are {count} columns {column!r}. Remove or rename all but one."
+            )
     return wanted
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import lzma
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,7 +17,7 @@ import pyarrow.parquet as pq
 from quantlit.core import DataError
 from quantlit.panel.sources.chunks import ROWS
 from quantlit.panel.sources.listing import TableFile
-from quantlit.panel.sources.records import Records, table_records
+from quantlit.panel.sources.records import EXCESS, Records, table_records
 
 EMPTY = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"]
 """What a CSV cell of a number may hold where the number is unknown."""
@@ -28,6 +31,15 @@ _COMPRESSION: dict[str, Literal["gzip", "bz2", "xz", "zip"]] = {
 
 BUFFER = 1 << 20
 """Bytes of a Parquet column that are read at once."""
+
+_SPARE = 16
+"""Cells after the last column that a row may have and still be told as a bad row."""
+
+_UNREADABLE = (
+    *(ValueError, OSError),  # pandas' own errors are ValueErrors
+    *(EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile),
+    *(pa.ArrowInvalid, pa.ArrowNotImplementedError),
+)
 
 Resolve = Callable[[Sequence[str], TableFile], dict[str, str]]
 """From the columns of a file to ``{name here: the file's column}``."""
@@ -51,37 +63,45 @@ def read_csv(file: TableFile, resolve: Resolve, separator: str, skip: int) -> Re
     Raises:
         DataError: if the file is empty, or no table, or lacks a column, or may not be read.
     """
-    compression = _COMPRESSION.get(file.path.suffix.lower())
+    options: dict[str, Any] = {
+        "sep": separator,
+        "header": None,
+        "keep_default_na": False,
+        "skip_blank_lines": False,
+        "encoding": "utf-8-sig",
+        "compression": _COMPRESSION.get(file.path.suffix.lower()),
+    }
     with _readable(file, "CSV table"):
-        header = pd.read_csv(
-            file.path, sep=separator, nrows=0, encoding="utf-8-sig", compression=compression
-        )
-    given = [str(column) for column in header.columns]
+        header = pd.read_csv(file.path, nrows=1, dtype="str", **options)
+    given = [str(column) for column in header.iloc[0]]
     _check_header(file, given)
     wanted = resolve(given, file)
     keys = [wanted[name] for name in ("date", "symbol") if wanted.get(name) in given]
     read = [column for column in dict.fromkeys(wanted.values()) if column in given]
+    places = {given.index(column): column for column in read} | {len(given): EXCESS}
     size = max(file.path.stat().st_size, 1)
     with _readable(file, "CSV table"), file.path.open("rb") as raw:
         frames = pd.read_csv(
             raw,
-            sep=separator,
-            usecols=read,
-            dtype=dict.fromkeys(keys, "str"),
-            na_values={column: EMPTY for column in read if column not in keys},
-            keep_default_na=False,
-            skip_blank_lines=False,
+            names=range(len(given) + _SPARE),  # with usecols, pandas passes over further cells
+            index_col=False,
+            dtype={place: "str" for place, name in places.items() if name in (*keys, EXCESS)},
+            na_values={place: EMPTY for place, name in places.items() if name not in keys},
             low_memory=False,
-            encoding="utf-8-sig",
-            compression=compression,
-            skiprows=(lambda line: 0 < line <= skip) if skip else None,  # a range becomes a set
+            skiprows=(lambda line: line <= skip) if skip else 1,  # a range becomes a set
             chunksize=ROWS,
+            **options,
         )
         for frame in frames:
+            frame = frame[list(places)].rename(columns=places)
             yield _csv_records(frame, file, wanted, keys, skip), min(raw.tell() / size, 1.0)
 
 
 def _check_header(file: TableFile, given: list[str]) -> None:
+    if not any(given):
+        raise DataError(
+            f"{file.name}: the first line is empty. Write the columns' names into the first line."
+        )
     numbers = pd.to_numeric(pd.Series(given), errors="coerce").notna()
     if numbers.any():
         raise DataError(
@@ -97,6 +117,8 @@ def _csv_records(
     blank &= frame.drop(columns=keys).isna().all(axis=1)
     end = skip + (int(frame.index[-1]) + 1 if len(frame) else 0)
     frame = frame[~blank]
+    if frame[EXCESS].notna().any():
+        wanted = wanted | {EXCESS: EXCESS}
     return table_records(
         frame,
         wanted,
@@ -173,6 +195,24 @@ def _readable(file: TableFile, kind: str) -> Iterator[None]:
         raise DataError(
             f"{file.path}: the file may not be read ({error.strerror}). Change its permissions."
         ) from error
-    except (ValueError, OSError, EOFError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        # pandas' own errors are ValueErrors
-        raise DataError(f"{file.path}: this is no {kind} ({error}).") from error
+    except _UNREADABLE as error:
+        raise DataError(f"{file.path}: this is no {kind} {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Why a file cannot be read, and what to do."""
+    if isinstance(error, UnicodeDecodeError):
+        byte = error.object[error.start]
+        return f"(byte 0x{byte:02x} is not UTF-8). Save it as UTF-8."
+    if isinstance(error, pd.errors.EmptyDataError):
+        return "(its first line is empty). Write the columns' names into the first line."
+    if "EOF inside string" in str(error):
+        line = int(str(error).rpartition(" ")[2]) + 1
+        return f"(a quote that opens in line {line} is never closed). Close it, or remove it."
+    if "in line" in str(error):
+        return f"({_sentence(error).rpartition(': ')[2]}). Quote cells that hold the separator."
+    return f"({_sentence(error)}). It may be cut off or damaged; write or copy it anew."
+
+
+def _sentence(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")

@@ -64,7 +64,7 @@ def list_files(path: Path, suffixes: tuple[str, ...]) -> list[TableFile]:
         if file.is_file() and not any(p[0] in "._" for p in file.relative_to(root).parts)
     ]
     if not files:
-        raise DataError(f"{path}: {kind}")
+        raise DataError(f"{path}: {kind} Check the source's path.")
     return [_table_file(file, root, suffixes) for file in files]
 
 

@@ -94,8 +94,9 @@ def _check_columns(chunks: Sequence[ChunkFile]) -> None:
 
 def _check_zones(chunks: Sequence[ChunkFile], *, converts: bool) -> None:
     """Raise unless the times of all files can be brought to one zone."""
-    first = chunks[0]
-    for chunk in chunks[1:]:
+    dated = [chunk for chunk in chunks if len(chunk.moments) > 0] or chunks
+    first = dated[0]
+    for chunk in dated[1:]:
         mixed = chunk.zone != first.zone
         if mixed and not (converts and chunk.zone and first.zone):
             raise DataError(
@@ -117,7 +118,10 @@ def _check_overlap(grid: Grid, min_assets: int) -> None:
     """Raise unless some date has bars of enough assets."""
     if not grid.observed.any():
         dropped = f" {len(grid.bad)} rows were left out as bad." if grid.bad else ""
-        raise DataError(f"{grid.chunks[0].file}: no row is left that has a close.{dropped}")
+        raise DataError(
+            f"{grid.chunks[0].file}: no row is left that has a close.{dropped} "
+            "Check which column holds the closes."
+        )
     if len(grid.symbols) < min_assets:
         raise DataError(
             f"{grid.chunks[0].file}: the table holds "

@@ -13,6 +13,9 @@ from quantlit.core import DataError
 
 Rows = npt.NDArray[np.int64]
 
+EXCESS = "beyond the last"
+"""Name of what a row of a CSV file holds after the last column of the header."""
+
 
 @dataclass(frozen=True)
 class BadRow:

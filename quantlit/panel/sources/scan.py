@@ -10,7 +10,7 @@ from quantlit.panel.sources.chunks import Chunk
 from quantlit.panel.sources.clock import parse_dates
 from quantlit.panel.sources.columns import PRICES
 from quantlit.panel.sources.parsing import parse_numbers, parse_symbols
-from quantlit.panel.sources.records import Records
+from quantlit.panel.sources.records import EXCESS, Records
 from quantlit.panel.sources.screen import Screen
 from quantlit.panel.sources.settings import TableSettings
 
@@ -26,11 +26,17 @@ def scan(records: Records, settings: TableSettings) -> Chunk:
         DataError: naming file, row, asset, date, column and value of what is wrong.
     """
     screen = Screen(records, settings.on_bad_rows)
+    if EXCESS in records.columns:
+        screen.reject(
+            records.frame[EXCESS].notna().to_numpy(),
+            EXCESS,
+            "so the row has more cells than the header. Quote cells that hold the separator.",
+        )
     dates, zone = parse_dates(screen, settings.date_format, settings.timezone)
     assets, names = parse_symbols(screen)
     numbers = {}
     for name in records.columns:
-        if name not in ("date", "symbol"):
+        if name not in ("date", "symbol", EXCESS):
             unit = settings.units.get(name, 1.0)
             numbers[name] = parse_numbers(screen, name, unit)
     _check_bars(screen, numbers, settings)
@@ -40,7 +46,7 @@ def scan(records: Records, settings: TableSettings) -> Chunk:
     return Chunk(
         file=records.file,
         unit=records.unit,
-        columns=records.columns,
+        columns={name: column for name, column in records.columns.items() if name != EXCESS},
         zone=zone,
         end=records.end,
         bad=screen.found,
