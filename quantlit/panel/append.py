@@ -124,7 +124,7 @@ def _check_bars(panel: Panel, new: RawPanel, n_old: int, folder: Path) -> None:
         has, lacks = ("store", "source") if stored[bar, asset] else ("source", "store")
         raise DataError(
             f"{folder}: the {has} has a bar of {new.symbols[asset]} on {_day(dates[bar])}, and the "
-            f"{lacks} has none ({int(differs.sum()) - 1} more such bars). {REBUILD}"
+            f"{lacks} has none{_more(differs, 'bar')}. {REBUILD}"
         )
 
 
@@ -138,13 +138,13 @@ def _ratio(
 ) -> npt.NDArray[np.float64]:
     """``[shared assets]`` the store's adjusted close over the source's, on the last common bar."""
     places = np.searchsorted(new.symbols, shared)
-    alone = ~seen.any(axis=0) & new.observed[:, places].any(axis=0)
+    alone = np.asarray(~seen.any(axis=0) & new.observed[:, places].any(axis=0))
     if alone.any():
         asset = shared[int(alone.argmax())]
         last = np.flatnonzero(panel.observed[:, panel.symbols.index(asset)])[-1]
         raise DataError(
             f"{folder}: prices are adjusted, and the source has no bar of {asset} that the store "
-            f"has, too ({int(alone.sum()) - 1} more such assets). Give a source that begins with "
+            f"has, too{_more(alone, 'asset')}. Give a source that begins with "
             f"the asset's last bar in the store, {_day(panel.dates[last])}, or earlier."
         )
     if len(seen) == 0:
@@ -167,8 +167,8 @@ def _check_values(
         raise DataError(
             f"{folder}: the history was revised: {panel.fields[field]} of {shared[asset]} on "
             f"{_day(new.dates[bar])} is {stored[bar, asset, field]:.7g} in the store, and "
-            f"{given[bar, asset, field]:.7g} in the source ({int(differs.sum()) - 1} more such "
-            f"values). {REBUILD}"
+            f"{given[bar, asset, field]:.7g} in the source{_more(differs, 'value')}"
+            f". {REBUILD}"
         )
 
 
@@ -194,3 +194,9 @@ def _joined(panel: Panel, new: RawPanel, workspace: Workspace) -> RawPanel:
 
 def _day(date: np.datetime64) -> str:
     return str(pd.Timestamp(date)).removesuffix(" 00:00:00")
+
+
+def _more(bad: npt.NDArray[np.bool_], what: str) -> str:
+    """How many others there are beside the one that an error names."""
+    others = int(bad.sum()) - 1
+    return f" ({others} more such {what}{'s' if others > 1 else ''})" if others else ""

@@ -129,6 +129,6 @@ def test_a_full_disk(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_values_of_another_shape(panel: Panel) -> None:
     with pytest.raises(
-        ConfigError, match=r"careless gave values of shape \(3,\) for bars of shape \(150, 9\)"
+        ConfigError, match=r"careless gave values of shape \(3,\) for bars of shape \(\d+, 9\)"
     ):
         compute_factors(panel, [Careless(short=True)])

@@ -45,7 +45,7 @@ ROWS = [
     "2020-01-03,AAA,11,11,10,10.5,150",
     "2020-01-03,BBB,20,22,19,21,300",
 ]
-Make = Callable[[Path], None]
+Make = Callable[[Path], object]
 
 
 @dataclass(frozen=True)
@@ -100,12 +100,12 @@ def text(*rows: str, header: str = HEADER) -> Make:
 
 def raw(contents: bytes, name: str = "bars.csv") -> Make:
     """A file of some bytes."""
-    return lambda folder: (folder / name).write_bytes(contents) and None
+    return lambda folder: (folder / name).write_bytes(contents)
 
 
 def both(*makes: Make) -> Make:
     """One after the other."""
-    return lambda folder: [make(folder) for make in makes] and None
+    return lambda folder: [make(folder) for make in makes]
 
 
 def more(row: str) -> Make:
@@ -275,7 +275,7 @@ BAD_FILES = [
     ),
     BadFile(
         "a Parquet column of lists",
-        parquet(lambda frame: frame.assign(close=[[1.0]] * len(frame))),
+        parquet(lambda frame: frame.assign(close=frame["close"].map(lambda price: [price]))),
         **PARQUET,
     ),
     BadFile(
@@ -331,7 +331,7 @@ BAD_FILES = [
     ),
     BadFile(
         "appending with a date in between",
-        text(*ROWS, "2020-01-04,BBB,1,1,1,1,1", "2020-01-06,BBB,1,1,1,1,1"),
+        text(*ROWS, "2020-01-02T12:00,BBB,1,1,1,1,1", "2020-01-06,BBB,1,1,1,1,1"),
         append=True,
     ),
     BadFile("appending nothing new", text(*ROWS), append=True),

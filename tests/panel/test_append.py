@@ -131,7 +131,7 @@ def test_a_bar_that_one_has_not(market: pd.DataFrame, tmp_path: Path, where: str
     lacks = market[~((market["date"] == day(7)) & (market["symbol"] == "B"))]
     old, new = (lacks, market) if where == "store" else (market, lacks)
     build_panel(plain(old, 0, 8), tmp_path / "grown")
-    with pytest.raises(DataError, match=rf"B on {day(7).date()}, and the {where} has none \(0 mo"):
+    with pytest.raises(DataError, match=rf"B on {day(7).date()}, and the {where} has none\. B"):
         append_panel(plain(new, 5), tmp_path / "grown")
 
 
