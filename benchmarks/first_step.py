@@ -24,7 +24,6 @@ from _timing import arguments, report
 from quantlit.cli.configs import configs_dir
 
 FACTORS = {"price_volume": "[price_volume]", "alpha158": "[alpha158_ohlc4]"}
-ROUNDS = 3
 
 CHILD = """
 import os, sys, time
@@ -70,19 +69,21 @@ def options(factors: str) -> list[str]:
 def main() -> None:
     """Measure and report."""
     parser = arguments(__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="each once, and price_volume only")
     args = parser.parse_args()
     if "QUANTLIT_DATA" not in os.environ:
         parser.error("set QUANTLIT_DATA to the folder with ashare_csi800_daily_2017_2019.parquet")
+    rounds, names = (1, list(FACTORS)[:1]) if args.quick else (3, list(FACTORS))
     runs: dict[str, list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
-        runs["import"] = [seconds(Path(folder), Path(folder), []) for _ in range(ROUNDS)]
-        for name, factors in FACTORS.items():
+        runs["import"] = [seconds(Path(folder), Path(folder), []) for _ in range(rounds)]
+        for name in names:
             kernels = Path(folder) / f"{name}-kernels"
-            for number, states in enumerate([["cold"], *[["built", "cached"]] * ROUNDS]):
+            for number, states in enumerate([["cold"], *[["built", "cached"]] * rounds]):
                 place = Path(folder) / f"{name}-{number}"
                 place.mkdir()
                 for state in states:
-                    runs[f"{name}_{state}"].append(seconds(place, kernels, options(factors)))
+                    runs[f"{name}_{state}"].append(seconds(place, kernels, options(FACTORS[name])))
     report({f"{name}_seconds": float(np.median(taken)) for name, taken in runs.items()}, args.json)
 
 

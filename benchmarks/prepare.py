@@ -29,16 +29,15 @@ from _timing import PeakMemory, arguments, report
 
 from quantlit.panel import Panel, ParquetSource, append_panel, build_panel
 
-N_ASSETS, N_DATES, NEW_DATES = 3_724, 612, 12
-ROUNDS = 3
+N_DATES, NEW_DATES = 612, 12
 
 
-def write_market(path: Path) -> None:
+def write_market(path: Path, n_assets: int) -> None:
     """Bars of a made-up market, asset after asset."""
     rng = np.random.default_rng(0)
-    asset, bar = np.nonzero(rng.random((N_ASSETS, N_DATES)) > 0.125)
-    symbols = np.array([f"{number:06d}.SZ" for number in range(N_ASSETS)])
-    close = 10.0 * np.exp(np.cumsum(0.02 * rng.standard_normal((N_ASSETS, N_DATES)), axis=1))
+    asset, bar = np.nonzero(rng.random((n_assets, N_DATES)) > 0.125)
+    symbols = np.array([f"{number:06d}.SZ" for number in range(n_assets)])
+    close = 10.0 * np.exp(np.cumsum(0.02 * rng.standard_normal((n_assets, N_DATES)), axis=1))
     close = close[asset, bar]
     frame = pd.DataFrame(
         {
@@ -90,12 +89,15 @@ def append(folder: Path) -> None:
 
 def main() -> None:
     """Measure and report."""
-    args = arguments(__doc__.splitlines()[0]).parse_args()
+    parser = arguments(__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="100 assets, to see that it runs")
+    args = parser.parse_args()
+    n_assets, rounds = (100, 1) if args.quick else (3_724, 3)
     folder = Path(tempfile.mkdtemp())
     try:
-        write_market(folder / "market.parquet")
+        write_market(folder / "market.parquet", n_assets)
         figures: dict[str, list[tuple[float, int]]] = {"pandas": [], "build": [], "append": []}
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             figures["pandas"].append(measured(read_and_sort, folder))
             figures["build"].append(measured(build, folder))
             build_panel(

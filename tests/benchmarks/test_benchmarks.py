@@ -11,6 +11,7 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 KEYS = {
     "loader": {"copy_ratio", "dataset0_ratio", "dataset2_ratio", "memory_ratio"},
+    "prepare": {"time_ratio", "memory_ratio", "pandas_memory_ratio", "append_ratio"},
     "step": {"windowed_step_ratio", "onepass_step_ratio", "onepass_speedup"},
 }
 
@@ -67,3 +68,21 @@ def test_the_factors_benchmark_names_a_python_that_is_not_there(
     run = _run_factors(tmp_path, tmp_path / "nowhere")
     assert run.returncode == 2
     assert "nowhere is no program" in run.stderr
+
+
+@pytest.mark.slow
+def test_the_first_step_benchmark(tmp_path: Path, data_dir: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "first_step.py"), "--quick", "--json"],
+        cwd=tmp_path,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert run.returncode == 0, run.stderr
+    figures = json.loads(run.stdout.splitlines()[-1])
+    states = ("cold", "built", "cached")
+    assert figures.keys() == {"import_seconds", *(f"price_volume_{s}_seconds" for s in states)}
+    assert all(seconds > 0 for seconds in figures.values())
+    assert not any(tmp_path.iterdir())

@@ -79,9 +79,8 @@ def read_csv(file: TableFile, resolve: Resolve, separator: str, skip: int) -> Re
     keys = [wanted[name] for name in ("date", "symbol") if wanted.get(name) in given]
     read = [column for column in dict.fromkeys(wanted.values()) if column in given]
     places = {given.index(column): column for column in read} | {len(given): EXCESS}
-    kinds: dict[Any, Any] = {
-        place: "str" for place, name in places.items() if name in (*keys, EXCESS)
-    }
+    kinds: Any = {place: "str" for place, name in places.items() if name in (*keys, EXCESS)}
+    empty: Any = {place: EMPTY for place, name in places.items() if name not in keys}
     size = max(file.path.stat().st_size, 1)
     with _readable(file, "CSV table"), file.path.open("rb") as raw:
         frames = pd.read_csv(
@@ -89,7 +88,7 @@ def read_csv(file: TableFile, resolve: Resolve, separator: str, skip: int) -> Re
             names=range(len(given) + _SPARE),  # with usecols, pandas passes over further cells
             index_col=False,
             dtype=kinds,
-            na_values={place: EMPTY for place, name in places.items() if name not in keys},
+            na_values=empty,
             low_memory=False,
             skiprows=(lambda line: line <= skip) if skip else 1,  # a range becomes a set
             chunksize=ROWS,
