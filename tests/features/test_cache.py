@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -132,3 +136,39 @@ def test_values_of_another_shape(panel: Panel) -> None:
         ConfigError, match=r"careless gave values of shape \(3,\) for bars of shape \(\d+, 9\)"
     ):
         compute_factors(panel, [Careless(short=True)])
+
+
+CHILD = """
+import sys, time
+from quantlit.features import cache, compute_factors, resolve_factors
+from quantlit.panel import Panel
+
+def slowly(*arguments, evaluate=cache.evaluate_factors):
+    with open("computed", "a") as file:
+        file.write("once\\n")
+    time.sleep(0.5)
+    return evaluate(*arguments)
+
+cache.evaluate_factors = slowly
+panel = Panel.open(sys.argv[1])
+print(hash(compute_factors(panel, resolve_factors(["price"], panel.fields)).tobytes()))
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_compute_once(panel: Panel, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", CHILD, str(panel.path.resolve())]
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    children = [
+        subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    hashes = {child.communicate()[0] for child in children}
+    assert [child.returncode for child in children] == [0, 0]
+    assert len(hashes) == 1
+    assert (tmp_path / "computed").read_text() == "once\n"
+    (kept,) = (panel.path / "cache").glob("factors*.npy")
+    factors = resolve_factors(["price"], panel.fields)
+    found = compute_factors(panel, factors, cache=False)
+    np.testing.assert_array_equal(np.load(kept), found)
+    assert not [*(panel.path / "cache").glob("*.partial")]
